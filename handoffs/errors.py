@@ -1,0 +1,122 @@
+"""What can go wrong, each with a stable code.
+
+A broken contract is data (`contracts.Violation`); an illegal or lost move is an exception from here. The domain knows no
+HTTP: the API and the pages map these classes to answers in one place each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from handoffs.contracts import Violation
+
+
+class HandoffsError(Exception):
+    """Something that Handoffs refuses to do."""
+
+    code: ClassVar[str] = "handoffs_error"
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message or (self.__doc__ or "").strip())
+
+
+class DeclarationError(HandoffsError):
+    """A flow, step or contract is declared in a way that cannot work."""
+
+    code = "declaration"
+
+
+class UnknownFlow(HandoffsError):
+    """No flow of that name is declared."""
+
+    code = "unknown_flow"
+
+
+class UnknownStep(HandoffsError):
+    """The flow has no step of that name."""
+
+    code = "unknown_step"
+
+
+class UnknownQueue(HandoffsError):
+    """No queue of that name exists."""
+
+    code = "unknown_queue"
+
+
+class TransitionNotAllowed(HandoffsError):
+    """The record or escalation is in a state that does not allow this."""
+
+    code = "transition_not_allowed"
+
+
+class LostRace(HandoffsError):
+    """Somebody else changed it first."""
+
+    code = "lost_race"
+
+
+class StaleAttempt(HandoffsError):
+    """The attempt is not the one that is running: its result comes too late."""
+
+    code = "stale_attempt"
+
+
+class BodyChanged(LostRace):
+    """The body that was shown is not the body that is there now."""
+
+    code = "body_changed"
+
+
+class ExternalIdInUse(HandoffsError):
+    """A record with this external id exists, with another body."""
+
+    code = "external_id_in_use"
+
+
+class ContractBroken(HandoffsError):
+    """The body breaks its contract."""
+
+    code = "contract_broken"
+
+    def __init__(self, violations: Sequence[Violation], message: str = "") -> None:
+        super().__init__(message or "; ".join(v.sentence for v in violations[:3]))
+        self.violations = tuple(violations)
+
+
+class NothingChanged(HandoffsError):
+    """The edit changes nothing."""
+
+    code = "nothing_changed"
+
+
+class ReasonRequired(HandoffsError):
+    """Closing needs a reason from the queue's list."""
+
+    code = "reason_required"
+
+
+class UndoExpired(HandoffsError):
+    """The verdict can no longer be undone."""
+
+    code = "undo_expired"
+
+
+class NotAllowed(HandoffsError):
+    """This person may not do that here."""
+
+    code = "not_allowed"
+
+
+class RecordPurged(HandoffsError):
+    """The record's bodies were erased; it can't be taken up again."""
+
+    code = "record_purged"
+
+
+class QueueServerAway(HandoffsError):
+    """The job queue server cannot be reached."""
+
+    code = "queue_server_away"

@@ -1,0 +1,81 @@
+"""What the settings decide for a deployment: database tuning, job queues, the content security policy, logs."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Any
+
+import django
+
+SQLITE_PRAGMAS = (
+    "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA recursive_triggers=ON;"
+)
+
+# No inline script or style anywhere, so no nonce is needed.
+DIRECTIVES: dict[str, list[str]] = {
+    "default-src": ["'none'"],
+    "script-src": ["'self'"],
+    "style-src": ["'self'"],
+    "img-src": ["'self'", "data:"],
+    "font-src": ["'self'"],
+    "connect-src": ["'self'"],
+    "form-action": ["'self'"],
+    "frame-ancestors": ["'none'"],
+    "base-uri": ["'none'"],
+}
+
+
+def embedded_secret_key(state_dir: Path) -> str:
+    """The key of the embedded installation: made once, kept in the state folder, readable by its owner only."""
+    path = state_dir / "secret_key"
+    if not path.exists():
+        state_dir.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(50))
+    return path.read_text()
+
+
+def tune_database(database: dict[str, Any]) -> None:
+    """Set what both databases need so that moves are safe under concurrency."""
+    options = database.setdefault("OPTIONS", {})
+    if database["ENGINE"].endswith("sqlite3"):
+        # IMMEDIATE: a transaction that reads first and writes later would otherwise fail with "database is locked".
+        options |= {"transaction_mode": "IMMEDIATE", "timeout": 20, "init_command": SQLITE_PRAGMAS}
+        if name := database.get("NAME"):
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            database.setdefault("TEST", {"NAME": str(Path(name).parent / "test.sqlite3")})
+    else:
+        database["CONN_MAX_AGE"] = 600
+        database["CONN_HEALTH_CHECKS"] = True
+
+
+def job_queues(redis_url: str, names: list[str]) -> dict[str, dict[str, Any]]:
+    """One entry per job queue. Short time-outs: a bell that can't be rung costs latency, never a request."""
+    return {
+        name: {
+            "URL": redis_url or "unix:///nowhere",
+            "DEFAULT_TIMEOUT": 3600,
+            "SERIALIZER": "rq.serializers.JSONSerializer",
+            "REDIS_CLIENT_KWARGS": {"socket_connect_timeout": 0.5, "socket_timeout": 5},
+        }
+        for name in names
+    }
+
+
+def content_security_policy() -> tuple[list[str], list[str], dict[str, Any]]:
+    """(apps, middleware, settings) that send DIRECTIVES: Django's own from 6.0, django-csp before."""
+    if django.VERSION >= (6, 0):
+        return [], ["django.middleware.csp.ContentSecurityPolicyMiddleware"], {"SECURE_CSP": DIRECTIVES}
+    return ["csp"], ["csp.middleware.CSPMiddleware"], {"CONTENT_SECURITY_POLICY": {"DIRECTIVES": DIRECTIVES}}
+
+
+def logging(level: str) -> dict[str, Any]:
+    """Plain lines on standard error. Bodies are never logged, by any of our modules."""
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+        "root": {"handlers": ["stderr"], "level": level},
+    }

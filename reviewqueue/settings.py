@@ -1,0 +1,149 @@
+"""Settings, read from the environment only; a `.env` file beside `manage.py` is read as well.
+
+Every variable is listed in `docs/settings.md`. A wrong value stops the start with all errors at once.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+from environs import Env
+
+from reviewqueue import policy
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+env = Env(eager=False)
+env.read_env(BASE_DIR / ".env", recurse=False)
+
+STATE_DIR = Path(os.environ.get("HANDOFFS_STATE_DIR") or BASE_DIR / ".handoffs").resolve()
+DEBUG = env.bool("DEBUG", False)
+SECRET_KEY = env.str("SECRET_KEY", "")
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", [])
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", [])
+DATABASE_URL = env.str("DATABASE_URL", "")
+REDIS_URL = env.str("REDIS_URL", "")
+DATABASES = {"default": env.dj_db_url("DATABASE_URL", f"sqlite:///{STATE_DIR / 'handoffs.sqlite3'}")}
+HANDOFFS_APPS = env.list("HANDOFFS_APPS", ["examples.invoices"])
+HANDOFFS_FLOWS = env.list("HANDOFFS_FLOWS", [])
+TIME_ZONE = env.str("TIME_ZONE", "UTC")
+LANGUAGE_CODE = env.str("LANGUAGE_CODE", "en")
+HTTPS = env.bool("HTTPS", False)
+LOG_LEVEL = env.str("LOG_LEVEL", "INFO")
+env.seal()
+
+if not SECRET_KEY:
+    if not (DEBUG or env.bool("HANDOFFS_EMBEDDED", False)):
+        raise ImproperlyConfigured("SECRET_KEY is not set. Set it, or start with `manage.py demo`, which makes one.")
+    SECRET_KEY = policy.embedded_secret_key(STATE_DIR)
+
+INSTALLED_APPS = [
+    "reviewqueue.apps.ReviewQueueConfig",
+    "handoffs.apps.HandoffsConfig",
+    *HANDOFFS_APPS,
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django_rq",
+    "django_filters",
+    "django_htmx",
+]
+
+CSP_APPS, CSP_MIDDLEWARE, CSP_SETTINGS = policy.content_security_policy()
+INSTALLED_APPS += CSP_APPS
+globals().update(CSP_SETTINGS)
+
+MIDDLEWARE = [
+    "reviewqueue.middleware.RequestIdMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    *CSP_MIDDLEWARE,
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "reviewqueue.middleware.PreferencesMiddleware",
+]
+
+ROOT_URLCONF = "reviewqueue.urls"
+WSGI_APPLICATION = "reviewqueue.wsgi.application"
+APPEND_SLASH = True
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "reviewqueue.context.shell",
+            ],
+        },
+    },
+]
+
+policy.tune_database(DATABASES["default"])
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_USER_MODEL = "reviewqueue.User"
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "inbox"
+LOGOUT_REDIRECT_URL = "login"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+]
+
+USE_TZ = True
+USE_I18N = True
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+LOCALE_PATHS = [BASE_DIR / "reviewqueue" / "locale"]
+
+STATIC_URL = "static/"
+STATIC_ROOT = STATE_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if DEBUG
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+
+# One job queue per worker process; every one of them is on the same server.
+RQ_QUEUES = policy.job_queues(REDIS_URL, env.list("HANDOFFS_JOB_QUEUES", ["default"]))
+RQ = {"JOB_CLASS": "handoffs.dispatch.Bell", "COMMIT_MODE": "auto"}
+
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_AGE = 12 * 60 * 60
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+CSRF_FAILURE_VIEW = "reviewqueue.views.errors.csrf_failure"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
+X_FRAME_OPTIONS = "DENY"
+# A little above the contract gate's 2 MB, so that the gate's own answer is the one a sender sees.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 4_000_000
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000
+
+LOGGING = policy.logging(LOG_LEVEL)
