@@ -1,0 +1,337 @@
+"""Flows as they are declared: steps, their contracts, their retry policy and the queue that catches what is refused.
+
+Everything is checked where it is declared, so that a mistake stops the start and not a record. Declarations are never
+changed after they are made, and are told apart by identity.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Literal, get_args
+
+from handoffs.contracts import Contract
+from handoffs.errors import DeclarationError, UnknownFlow, UnknownStep
+from handoffs.states import INTAKE
+from handoffs.stepcontext import (
+    AttachmentRef,
+    Intake,
+    NeedsHuman,
+    PermanentError,
+    Result,
+    StepContext,
+    TransientError,
+)
+
+__all__ = [
+    "AttachmentRef",
+    "Flow",
+    "Intake",
+    "NeedsHuman",
+    "PermanentError",
+    "Result",
+    "Retry",
+    "Step",
+    "StepContext",
+    "TransientError",
+    "clear",
+    "declared",
+    "get_flow",
+    "register",
+]
+
+Backoff = Literal["none", "fixed", "exponential"]
+Worker = Literal["worker", "agent", "human"]
+OnBrokenOutput = Literal["retry", "escalate"]
+
+ABSENT = "–"
+SHOWN_LENGTH = 120
+TITLE_LENGTH = 200
+_NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*\Z")
+_NAME_LENGTH = 60
+_PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
+_START_WITHIN = {"worker": 600.0, "agent": 3600.0, "human": 600.0}
+
+
+def _require(holds: bool, sentence: str) -> None:
+    if not holds:
+        raise DeclarationError(sentence)
+
+
+def _require_name(value: object, what: str) -> None:
+    fits = isinstance(value, str) and len(value) <= _NAME_LENGTH and _NAME.match(value)
+    _require(bool(fits), f"{value!r} can't be {what}: use small letters, digits, '-' and '_', at most {_NAME_LENGTH}.")
+
+
+def _require_contract(value: object, what: str) -> None:
+    _require(isinstance(value, type) and issubclass(value, Contract), f"{what} must be a Contract, not {value!r}.")
+
+
+def _is_seconds(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """How often a step is tried (`cap`, the first try included) and how long to wait between; times in seconds."""
+
+    cap: int
+    backoff: Backoff = "exponential"
+    first: float = 1.0
+    ceiling: float = 300.0
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.cap, int) and not isinstance(self.cap, bool)
+        _require(whole and self.cap >= 1, f"A retry cap is a whole number from 1, not {self.cap!r}.")
+        _require(
+            self.backoff in get_args(Backoff), f"Unknown backoff {self.backoff!r}: use none, fixed or exponential."
+        )
+        _require(_is_seconds(self.first), f"The first wait is a number of seconds above 0, not {self.first!r}.")
+        longer = _is_seconds(self.ceiling) and self.ceiling >= self.first
+        _require(longer, f"The longest wait ({self.ceiling!r}) can't be shorter than the first ({self.first!r}).")
+
+    def delay(self, tries_used: int) -> float:
+        """Give the seconds to wait before the next try, after `tries_used` (at least 1) tries."""
+        if self.backoff == "none":
+            return 0.0
+        if self.backoff == "fixed":
+            return self.first
+        doublings = min(max(tries_used, 1) - 1, 60)  # keeps the power within a float
+        return min(self.first * 2.0**doublings, self.ceiling)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One unit of work: what it needs, what it hands over, who does it, and what happens when that fails.
+
+    Times are in seconds, `confidence` (the bar) is 0..1. `takes` maps a key of the input to the earlier step whose output
+    stands there. `when` gets the validated input; false hands the document on as it is.
+
+    Raises:
+        DeclarationError: the step cannot work as declared.
+    """
+
+    name: str
+    _: KW_ONLY
+    receives: type[Contract]
+    returns: type[Contract]
+    run: Callable[[Any, StepContext], Contract | Result] | None = None
+    by: Worker = "worker"
+    retry: Retry = Retry(cap=3)
+    confidence: float | None = None
+    escalate_to: str | None = None
+    when: Callable[[Any], bool] | None = None
+    takes: Mapping[str, str] = field(default_factory=dict)
+    on_broken_output: OnBrokenOutput = "retry"
+    enforce: bool = True
+    timeout: float = 60.0
+    lease: float | None = None
+    start_within: float | None = None
+    job_queue: str = "default"
+    concurrency: int = 1
+    renamed_from: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _require_name(self.name, "a step's name")
+        _require(self.name != INTAKE, f"No step may be named {INTAKE!r}: that is the place before the first step.")
+        self._require_contracts_and_code()
+        self._require_policy()
+        self._require_times()
+        _require(not isinstance(self.renamed_from, str), f"Step {self.name!r}: renamed_from is a tuple of names.")
+        for old in self.renamed_from:
+            _require_name(old, "a step's former name")
+
+    def _require_contracts_and_code(self) -> None:
+        _require_contract(self.receives, f"Step {self.name!r}: receives")
+        _require_contract(self.returns, f"Step {self.name!r}: returns")
+        _require(self.by in get_args(Worker), f"Step {self.name!r}: by is worker, agent or human, not {self.by!r}.")
+        if self.by == "worker":
+            _require(callable(self.run), f"Step {self.name!r} is done by a worker and needs code: give it run=.")
+        else:
+            _require(
+                self.run is None, f"Step {self.name!r} is done by {self._doer}, so its run= would never be called."
+            )
+        _require(self.when is None or callable(self.when), f"Step {self.name!r}: when must be a function.")
+
+    def _require_policy(self) -> None:
+        _require(isinstance(self.retry, Retry), f"Step {self.name!r} has no cap: give it retry=Retry(cap=…).")
+        _require(
+            self.confidence is None or (not isinstance(self.confidence, bool) and 0 <= self.confidence <= 1),
+            f"Step {self.name!r}: the confidence bar is between 0 and 1, not {self.confidence!r}.",
+        )
+        if self.escalate_to is not None:
+            _require_name(self.escalate_to, "a queue's name")
+        _require(
+            self.on_broken_output in get_args(OnBrokenOutput),
+            f"Step {self.name!r}: on_broken_output is retry or escalate, not {self.on_broken_output!r}.",
+        )
+        _require(isinstance(self.concurrency, int) and self.concurrency >= 1, f"Step {self.name!r}: concurrency < 1.")
+        _require(bool(self.job_queue), f"Step {self.name!r} names no job queue.")
+
+    def _require_times(self) -> None:
+        _require(_is_seconds(self.timeout), f"Step {self.name!r}: the timeout is a number of seconds above 0.")
+        # A lease that ends first would hand the work to a second worker while the first still does it.
+        longer = _is_seconds(self.lease_seconds) and self.lease_seconds > self.timeout
+        _require(longer, f"Step {self.name!r}: the lease must be longer than the timeout ({self.timeout} s).")
+        _require(_is_seconds(self.start_within_seconds), f"Step {self.name!r}: start_within is seconds above 0.")
+
+    @property
+    def _doer(self) -> str:
+        return "a person" if self.by == "human" else "an agent outside"
+
+    @property
+    def lease_seconds(self) -> float:
+        """The lease as declared, or one and a half timeouts and 30 seconds."""
+        return self.timeout * 1.5 + 30 if self.lease is None else self.lease
+
+    @property
+    def start_within_seconds(self) -> float:
+        """How old the oldest ready record may become before its queue's owner is told."""
+        return _START_WITHIN[self.by] if self.start_within is None else self.start_within
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flow:
+    """A named list of steps with an intake contract and a default queue.
+
+    `title` is a template like "{supplier} {invoice.number}"; `columns` are names, dotted names or JSON pointers. `priority`
+    gets the validated intake, higher is sooner. `reader` makes an `Intake` of a file's name and bytes.
+
+    Raises:
+        DeclarationError: the flow cannot work as declared.
+    """
+
+    name: str
+    _: KW_ONLY
+    intake: type[Contract]
+    steps: Sequence[Step]
+    escalate_to: str
+    title: str = ""
+    columns: Sequence[str] = ()
+    priority: Callable[[Any], int] | None = None
+    reader: Callable[[Any, bytes], Intake] | None = None
+
+    def __post_init__(self) -> None:
+        _require_name(self.name, "a flow's name")
+        _require_contract(self.intake, f"Flow {self.name!r}: intake")
+        _require(bool(self.escalate_to), f"Flow {self.name!r} has no queue: give it escalate_to=.")
+        _require_name(self.escalate_to, "a queue's name")
+        _require(len(self.steps) > 0, f"Flow {self.name!r} has no steps.")
+        names = [name for step in self.steps for name in (step.name, *step.renamed_from)]
+        for name in names:
+            _require(names.count(name) == 1, f"Flow {self.name!r}: the step name {name!r} is used twice.")
+        for place, step in enumerate(self.steps):
+            self._require_takes(step, {earlier.name for earlier in self.steps[:place]})
+        _require(
+            not set("{}") & set(_PLACEHOLDER.sub("", self.title)), f"Flow {self.name!r}: a brace of title is open."
+        )
+
+    def _require_takes(self, step: Step, earlier: set[str]) -> None:
+        for key, taken in step.takes.items():
+            where = f"Flow {self.name!r}, step {step.name!r}, takes {key!r}"
+            _require(bool(key) and isinstance(key, str), f"{where}: the key must be a name.")
+            _require(taken in earlier, f"{where}: {taken!r} is not a step before it.")
+
+    def step(self, name: str) -> Step:
+        """Find a step by its name, or by a name it had.
+
+        Raises:
+            UnknownStep: no step has or had that name.
+        """
+        for step in self.steps:
+            if name == step.name or name in step.renamed_from:
+                return step
+        raise UnknownStep(f"Flow {self.name!r} has no step {name!r}.")
+
+    def index(self, name: str) -> int:
+        """Give the place of a step, the first being 0. Raises UnknownStep."""
+        return self.steps.index(self.step(name))
+
+    def following(self, name: str) -> Step | None:
+        """Give the step after this one (after "intake": the first), None after the last. Raises UnknownStep."""
+        place = 0 if name == INTAKE else self.index(name) + 1
+        return self.steps[place] if place < len(self.steps) else None
+
+    def before(self, name: str) -> Step | None:
+        """Give the step before this one, None before the first. Raises UnknownStep."""
+        place = self.index(name)
+        return self.steps[place - 1] if place else None
+
+    def queue_of(self, step_name: str) -> str:
+        """Name the queue that catches what stops at this step, or at "intake". Raises UnknownStep."""
+        return self.escalate_to if step_name == INTAKE else self.step(step_name).escalate_to or self.escalate_to
+
+    @property
+    def last(self) -> Step:
+        """The step that completes a record."""
+        return self.steps[-1]
+
+    @property
+    def shown_fields(self) -> tuple[str, ...]:
+        """The fields that title and columns show, as declared."""
+        return (*_PLACEHOLDER.findall(self.title), *self.columns)
+
+    def describe(self, data: object) -> tuple[str, list[str]]:
+        """Fill the title and the columns from a document as parsed; what is missing shows as a dash."""
+        title = _PLACEHOLDER.sub(lambda found: _shown(data, found[1]), self.title)
+        return title[:TITLE_LENGTH], [_shown(data, column) for column in self.columns]
+
+
+def path_parts(shown_field: str) -> list[str]:
+    """Split a name, a dotted name or a JSON pointer into its parts."""
+    if shown_field.startswith("/"):
+        return [part.replace("~1", "/").replace("~0", "~") for part in shown_field[1:].split("/")]
+    return shown_field.split(".")
+
+
+def _shown(data: object, shown_field: str) -> str:
+    for part in path_parts(shown_field):
+        if isinstance(data, dict):
+            data = data.get(part)
+        elif isinstance(data, list) and part.isdecimal() and int(part) < len(data):
+            data = data[int(part)]
+        else:
+            return ABSENT
+    if isinstance(data, bool):
+        return "yes" if data else "no"
+    if not isinstance(data, str | int | float):
+        return ABSENT
+    text = " ".join(str(data).split())
+    return text if len(text) <= SHOWN_LENGTH else text[: SHOWN_LENGTH - 1] + "…"
+
+
+_declared: dict[str, Flow] = {}
+
+
+def register(flow: Flow) -> Flow:
+    """Make a flow known under its name; the same object twice is fine.
+
+    Raises:
+        DeclarationError: another flow has that name.
+    """
+    _require(_declared.setdefault(flow.name, flow) is flow, f"Two flows are named {flow.name!r}.")
+    return flow
+
+
+def declared() -> dict[str, Flow]:
+    """List the registered flows by name."""
+    return dict(_declared)
+
+
+def get_flow(name: str) -> Flow:
+    """Find a registered flow.
+
+    Raises:
+        UnknownFlow: none is registered under that name.
+    """
+    try:
+        return _declared[name]
+    except KeyError:
+        raise UnknownFlow(f"No flow is named {name!r}.") from None
+
+
+def clear() -> None:
+    """Forget all flows; for tests."""
+    _declared.clear()
