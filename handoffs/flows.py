@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal, get_args
 
+from handoffs import titles
 from handoffs.contracts import Contract
 from handoffs.errors import DeclarationError, UnknownFlow, UnknownStep
 from handoffs.states import INTAKE
@@ -46,12 +47,8 @@ Backoff = Literal["none", "fixed", "exponential"]
 Worker = Literal["worker", "agent", "human"]
 OnBrokenOutput = Literal["retry", "escalate"]
 
-ABSENT = "–"
-SHOWN_LENGTH = 120
-TITLE_LENGTH = 200
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*\Z")
 _NAME_LENGTH = 60
-_PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 _START_WITHIN = {"worker": 600.0, "agent": 3600.0, "human": 600.0}
 
 
@@ -85,9 +82,8 @@ class Retry:
     def __post_init__(self) -> None:
         whole = isinstance(self.cap, int) and not isinstance(self.cap, bool)
         _require(whole and self.cap >= 1, f"A retry cap is a whole number from 1, not {self.cap!r}.")
-        _require(
-            self.backoff in get_args(Backoff), f"Unknown backoff {self.backoff!r}: use none, fixed or exponential."
-        )
+        known = self.backoff in get_args(Backoff)
+        _require(known, f"A backoff is none, fixed or exponential, not {self.backoff!r}.")
         _require(_is_seconds(self.first), f"The first wait is a number of seconds above 0, not {self.first!r}.")
         longer = _is_seconds(self.ceiling) and self.ceiling >= self.first
         _require(longer, f"The longest wait ({self.ceiling!r}) can't be shorter than the first ({self.first!r}).")
@@ -106,8 +102,8 @@ class Retry:
 class Step:
     """One unit of work: what it needs, what it hands over, who does it, and what happens when that fails.
 
-    Times are in seconds, `confidence` (the bar) is 0..1. `takes` maps a key of the input to the earlier step whose output
-    stands there. `when` gets the validated input; false hands the document on as it is.
+    Times are in seconds, `confidence` (the bar) is 0..1. `takes` maps a key of the input to the earlier step whose
+    output stands there. `when` gets the validated input; false hands the document on as it is.
 
     Raises:
         DeclarationError: the step cannot work as declared.
@@ -150,9 +146,8 @@ class Step:
         if self.by == "worker":
             _require(callable(self.run), f"Step {self.name!r} is done by a worker and needs code: give it run=.")
         else:
-            _require(
-                self.run is None, f"Step {self.name!r} is done by {self._doer}, so its run= would never be called."
-            )
+            doer = "a person" if self.by == "human" else "an agent outside"
+            _require(self.run is None, f"Step {self.name!r} is done by {doer}, so its run= would never be called.")
         _require(self.when is None or callable(self.when), f"Step {self.name!r}: when must be a function.")
 
     def _require_policy(self) -> None:
@@ -178,10 +173,6 @@ class Step:
         _require(_is_seconds(self.start_within_seconds), f"Step {self.name!r}: start_within is seconds above 0.")
 
     @property
-    def _doer(self) -> str:
-        return "a person" if self.by == "human" else "an agent outside"
-
-    @property
     def lease_seconds(self) -> float:
         """The lease as declared, or one and a half timeouts and 30 seconds."""
         return self.timeout * 1.5 + 30 if self.lease is None else self.lease
@@ -196,8 +187,8 @@ class Step:
 class Flow:
     """A named list of steps with an intake contract and a default queue.
 
-    `title` is a template like "{supplier} {invoice.number}"; `columns` are names, dotted names or JSON pointers. `priority`
-    gets the validated intake, higher is sooner. `reader` makes an `Intake` of a file's name and bytes.
+    `title` is a template like "{supplier} {invoice.number}"; `columns` are names, dotted names or JSON pointers.
+    `priority` gets the validated intake, higher is sooner. `reader` makes an `Intake` of a file's name and bytes.
 
     Raises:
         DeclarationError: the flow cannot work as declared.
@@ -224,9 +215,7 @@ class Flow:
             _require(names.count(name) == 1, f"Flow {self.name!r}: the step name {name!r} is used twice.")
         for place, step in enumerate(self.steps):
             self._require_takes(step, {earlier.name for earlier in self.steps[:place]})
-        _require(
-            not set("{}") & set(_PLACEHOLDER.sub("", self.title)), f"Flow {self.name!r}: a brace of title is open."
-        )
+        _require(titles.is_template(self.title), f"Flow {self.name!r}: the title has a brace too many.")
 
     def _require_takes(self, step: Step, earlier: set[str]) -> None:
         for key, taken in step.takes.items():
@@ -271,35 +260,11 @@ class Flow:
     @property
     def shown_fields(self) -> tuple[str, ...]:
         """The fields that title and columns show, as declared."""
-        return (*_PLACEHOLDER.findall(self.title), *self.columns)
+        return (*titles.placeholders(self.title), *self.columns)
 
     def describe(self, data: object) -> tuple[str, list[str]]:
         """Fill the title and the columns from a document as parsed; what is missing shows as a dash."""
-        title = _PLACEHOLDER.sub(lambda found: _shown(data, found[1]), self.title)
-        return title[:TITLE_LENGTH], [_shown(data, column) for column in self.columns]
-
-
-def path_parts(shown_field: str) -> list[str]:
-    """Split a name, a dotted name or a JSON pointer into its parts."""
-    if shown_field.startswith("/"):
-        return [part.replace("~1", "/").replace("~0", "~") for part in shown_field[1:].split("/")]
-    return shown_field.split(".")
-
-
-def _shown(data: object, shown_field: str) -> str:
-    for part in path_parts(shown_field):
-        if isinstance(data, dict):
-            data = data.get(part)
-        elif isinstance(data, list) and part.isdecimal() and int(part) < len(data):
-            data = data[int(part)]
-        else:
-            return ABSENT
-    if isinstance(data, bool):
-        return "yes" if data else "no"
-    if not isinstance(data, str | int | float):
-        return ABSENT
-    text = " ".join(str(data).split())
-    return text if len(text) <= SHOWN_LENGTH else text[: SHOWN_LENGTH - 1] + "…"
+        return titles.fill(self.title, data), titles.fill_columns(self.columns, data)
 
 
 _declared: dict[str, Flow] = {}

@@ -36,7 +36,7 @@ class NeedsHuman(Exception):  # noqa: N818 - a question, not an error
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """An output with what surrounds it. Confidences are 0..1; keys of `field_confidence` and `evidence` are pointers."""
+    """An output with what surrounds it. Confidences are 0..1, fields are named by their JSON pointers."""
 
     output: Contract
     confidence: float | None = None
@@ -61,8 +61,8 @@ class StepContext:
     """Where a try stands.
 
     `key` stays the same over all tries of a step, so that an effect outside can be made once. `deadline` is when the
-    step's timeout ends; `heartbeat` renews the lease and raises `StaleAttempt` when the try is no longer the running one.
-    `answer` is what a person answered to this step's question.
+    step's timeout ends; `heartbeat` renews the lease and raises `StaleAttempt` when this try is not the running one any
+    more. `answer` is what a person answered to this step's question.
     """
 
     record_id: int
