@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 Backoff = Literal["none", "fixed", "exponential"]
-Worker = Literal["worker", "agent", "human"]
+Doer = Literal["worker", "agent", "human"]
 OnBrokenOutput = Literal["retry", "escalate"]
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*\Z")
@@ -66,8 +66,12 @@ def _require_contract(value: object, what: str) -> None:
     _require(isinstance(value, type) and issubclass(value, Contract), f"{what} must be a Contract, not {value!r}.")
 
 
-def _is_seconds(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,12 +84,11 @@ class Retry:
     ceiling: float = 300.0
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.cap, int) and not isinstance(self.cap, bool)
-        _require(whole and self.cap >= 1, f"A retry cap is a whole number from 1, not {self.cap!r}.")
+        _require(_is_count(self.cap), f"A retry cap is a whole number from 1, not {self.cap!r}.")
         known = self.backoff in get_args(Backoff)
         _require(known, f"A backoff is none, fixed or exponential, not {self.backoff!r}.")
-        _require(_is_seconds(self.first), f"The first wait is a number of seconds above 0, not {self.first!r}.")
-        longer = _is_seconds(self.ceiling) and self.ceiling >= self.first
+        _require(_is_number(self.first) and self.first >= 0, f"The first wait is in seconds, not {self.first!r}.")
+        longer = _is_number(self.ceiling) and self.ceiling >= self.first
         _require(longer, f"The longest wait ({self.ceiling!r}) can't be shorter than the first ({self.first!r}).")
 
     def delay(self, tries_used: int) -> float:
@@ -114,7 +117,7 @@ class Step:
     receives: type[Contract]
     returns: type[Contract]
     run: Callable[[Any, StepContext], Contract | Result] | None = None
-    by: Worker = "worker"
+    by: Doer = "worker"
     retry: Retry = Retry(cap=3)
     confidence: float | None = None
     escalate_to: str | None = None
@@ -130,19 +133,18 @@ class Step:
     renamed_from: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _require_name(self.name, "a step's name")
-        _require(self.name != INTAKE, f"No step may be named {INTAKE!r}: that is the place before the first step.")
+        _require(not isinstance(self.renamed_from, str), f"Step {self.name!r}: renamed_from is a tuple of names.")
+        for name in (self.name, *self.renamed_from):
+            _require_name(name, "a step's name")
+            _require(name != INTAKE, f"No step may be named {INTAKE!r}: that is the place before the first step.")
         self._require_contracts_and_code()
         self._require_policy()
         self._require_times()
-        _require(not isinstance(self.renamed_from, str), f"Step {self.name!r}: renamed_from is a tuple of names.")
-        for old in self.renamed_from:
-            _require_name(old, "a step's former name")
 
     def _require_contracts_and_code(self) -> None:
         _require_contract(self.receives, f"Step {self.name!r}: receives")
         _require_contract(self.returns, f"Step {self.name!r}: returns")
-        _require(self.by in get_args(Worker), f"Step {self.name!r}: by is worker, agent or human, not {self.by!r}.")
+        _require(self.by in get_args(Doer), f"Step {self.name!r}: by is worker, agent or human, not {self.by!r}.")
         if self.by == "worker":
             _require(callable(self.run), f"Step {self.name!r} is done by a worker and needs code: give it run=.")
         else:
@@ -152,25 +154,26 @@ class Step:
 
     def _require_policy(self) -> None:
         _require(isinstance(self.retry, Retry), f"Step {self.name!r} has no cap: give it retry=Retry(cap=…).")
-        _require(
-            self.confidence is None or (not isinstance(self.confidence, bool) and 0 <= self.confidence <= 1),
-            f"Step {self.name!r}: the confidence bar is between 0 and 1, not {self.confidence!r}.",
-        )
+        bar = self.confidence
+        fits = bar is None or (_is_number(bar) and 0 <= bar <= 1)
+        _require(fits, f"Step {self.name!r}: the confidence bar is between 0 and 1, not {bar!r}.")
         if self.escalate_to is not None:
             _require_name(self.escalate_to, "a queue's name")
         _require(
             self.on_broken_output in get_args(OnBrokenOutput),
             f"Step {self.name!r}: on_broken_output is retry or escalate, not {self.on_broken_output!r}.",
         )
-        _require(isinstance(self.concurrency, int) and self.concurrency >= 1, f"Step {self.name!r}: concurrency < 1.")
+        _require(_is_count(self.concurrency), f"Step {self.name!r}: concurrency is a whole number from 1.")
         _require(bool(self.job_queue), f"Step {self.name!r} names no job queue.")
 
     def _require_times(self) -> None:
-        _require(_is_seconds(self.timeout), f"Step {self.name!r}: the timeout is a number of seconds above 0.")
+        for name in ("timeout", "lease_seconds", "start_within_seconds"):
+            seconds = getattr(self, name)
+            fits = _is_number(seconds) and seconds > 0
+            _require(fits, f"Step {self.name!r}: {name} is a number of seconds above 0, not {seconds!r}.")
         # A lease that ends first would hand the work to a second worker while the first still does it.
-        longer = _is_seconds(self.lease_seconds) and self.lease_seconds > self.timeout
+        longer = self.lease_seconds > self.timeout
         _require(longer, f"Step {self.name!r}: the lease must be longer than the timeout ({self.timeout} s).")
-        _require(_is_seconds(self.start_within_seconds), f"Step {self.name!r}: start_within is seconds above 0.")
 
     @property
     def lease_seconds(self) -> float:
@@ -207,9 +210,9 @@ class Flow:
     def __post_init__(self) -> None:
         _require_name(self.name, "a flow's name")
         _require_contract(self.intake, f"Flow {self.name!r}: intake")
-        _require(bool(self.escalate_to), f"Flow {self.name!r} has no queue: give it escalate_to=.")
-        _require_name(self.escalate_to, "a queue's name")
-        _require(len(self.steps) > 0, f"Flow {self.name!r} has no steps.")
+        _require_name(self.escalate_to, "the queue that every flow needs (escalate_to)")
+        all_steps = bool(self.steps) and all(isinstance(step, Step) for step in self.steps)
+        _require(all_steps, f"Flow {self.name!r} needs a list of steps, with at least one.")
         names = [name for step in self.steps for name in (step.name, *step.renamed_from)]
         for name in names:
             _require(names.count(name) == 1, f"Flow {self.name!r}: the step name {name!r} is used twice.")
