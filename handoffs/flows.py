@@ -17,31 +17,26 @@ from handoffs.contracts import Contract
 from handoffs.errors import DeclarationError, UnknownFlow, UnknownStep
 from handoffs.states import INTAKE
 from handoffs.stepcontext import (
-    AttachmentRef,
-    Intake,
-    NeedsHuman,
-    PermanentError,
-    Result,
-    StepContext,
-    TransientError,
+    AttachmentRef as AttachmentRef,
 )
-
-__all__ = [
-    "AttachmentRef",
-    "Flow",
-    "Intake",
-    "NeedsHuman",
-    "PermanentError",
-    "Result",
-    "Retry",
-    "Step",
-    "StepContext",
-    "TransientError",
-    "clear",
-    "declared",
-    "get_flow",
-    "register",
-]
+from handoffs.stepcontext import (
+    Intake as Intake,
+)
+from handoffs.stepcontext import (
+    NeedsHuman as NeedsHuman,
+)
+from handoffs.stepcontext import (
+    PermanentError as PermanentError,
+)
+from handoffs.stepcontext import (
+    Result as Result,
+)
+from handoffs.stepcontext import (
+    StepContext as StepContext,
+)
+from handoffs.stepcontext import (
+    TransientError as TransientError,
+)
 
 Backoff = Literal["none", "fixed", "exponential"]
 Doer = Literal["worker", "agent", "human"]
