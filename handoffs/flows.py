@@ -6,67 +6,47 @@ changed after they are made, and are told apart by identity.
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal, get_args
 
 from handoffs import titles
 from handoffs.contracts import Contract
-from handoffs.errors import DeclarationError, UnknownFlow, UnknownStep
+from handoffs.declaring import is_count, is_number, require, require_contract, require_name
+from handoffs.errors import UnknownFlow, UnknownStep
 from handoffs.states import INTAKE
 from handoffs.stepcontext import (
-    AttachmentRef as AttachmentRef,
+    AttachmentRef,
+    Intake,
+    NeedsHuman,
+    PermanentError,
+    Result,
+    StepContext,
+    TransientError,
 )
-from handoffs.stepcontext import (
-    Intake as Intake,
-)
-from handoffs.stepcontext import (
-    NeedsHuman as NeedsHuman,
-)
-from handoffs.stepcontext import (
-    PermanentError as PermanentError,
-)
-from handoffs.stepcontext import (
-    Result as Result,
-)
-from handoffs.stepcontext import (
-    StepContext as StepContext,
-)
-from handoffs.stepcontext import (
-    TransientError as TransientError,
-)
+
+__all__ = [
+    "AttachmentRef",
+    "Flow",
+    "Intake",
+    "NeedsHuman",
+    "PermanentError",
+    "Result",
+    "Retry",
+    "Step",
+    "StepContext",
+    "TransientError",
+    "clear",
+    "declared",
+    "get_flow",
+    "register",
+]
 
 Backoff = Literal["none", "fixed", "exponential"]
 Doer = Literal["worker", "agent", "human"]
 OnBrokenOutput = Literal["retry", "escalate"]
 
-_NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*\Z")
-_NAME_LENGTH = 60
 _START_WITHIN = {"worker": 600.0, "agent": 3600.0, "human": 600.0}
-
-
-def _require(holds: bool, sentence: str) -> None:
-    if not holds:
-        raise DeclarationError(sentence)
-
-
-def _require_name(value: object, what: str) -> None:
-    fits = isinstance(value, str) and len(value) <= _NAME_LENGTH and _NAME.match(value)
-    _require(bool(fits), f"{value!r} can't be {what}: use small letters, digits, '-' and '_', at most {_NAME_LENGTH}.")
-
-
-def _require_contract(value: object, what: str) -> None:
-    _require(isinstance(value, type) and issubclass(value, Contract), f"{what} must be a Contract, not {value!r}.")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +59,12 @@ class Retry:
     ceiling: float = 300.0
 
     def __post_init__(self) -> None:
-        _require(_is_count(self.cap), f"A retry cap is a whole number from 1, not {self.cap!r}.")
+        require(is_count(self.cap), f"A retry cap is a whole number from 1, not {self.cap!r}.")
         known = self.backoff in get_args(Backoff)
-        _require(known, f"A backoff is none, fixed or exponential, not {self.backoff!r}.")
-        _require(_is_number(self.first) and self.first >= 0, f"The first wait is in seconds, not {self.first!r}.")
-        longer = _is_number(self.ceiling) and self.ceiling >= self.first
-        _require(longer, f"The longest wait ({self.ceiling!r}) can't be shorter than the first ({self.first!r}).")
+        require(known, f"A backoff is none, fixed or exponential, not {self.backoff!r}.")
+        require(is_number(self.first) and self.first >= 0, f"The first wait is in seconds, not {self.first!r}.")
+        longer = is_number(self.ceiling) and self.ceiling >= self.first
+        require(longer, f"The longest wait ({self.ceiling!r}) can't be shorter than the first ({self.first!r}).")
 
     def delay(self, tries_used: int) -> float:
         """Give the seconds to wait before the next try, after `tries_used` (at least 1) tries."""
@@ -128,47 +108,47 @@ class Step:
     renamed_from: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _require(not isinstance(self.renamed_from, str), f"Step {self.name!r}: renamed_from is a tuple of names.")
+        require(not isinstance(self.renamed_from, str), f"Step {self.name!r}: renamed_from is a tuple of names.")
         for name in (self.name, *self.renamed_from):
-            _require_name(name, "a step's name")
-            _require(name != INTAKE, f"No step may be named {INTAKE!r}: that is the place before the first step.")
+            require_name(name, "a step's name")
+            require(name != INTAKE, f"No step may be named {INTAKE!r}: that is the place before the first step.")
         self._require_contracts_and_code()
         self._require_policy()
         self._require_times()
 
     def _require_contracts_and_code(self) -> None:
-        _require_contract(self.receives, f"Step {self.name!r}: receives")
-        _require_contract(self.returns, f"Step {self.name!r}: returns")
-        _require(self.by in get_args(Doer), f"Step {self.name!r}: by is worker, agent or human, not {self.by!r}.")
+        require_contract(self.receives, f"Step {self.name!r}: receives")
+        require_contract(self.returns, f"Step {self.name!r}: returns")
+        require(self.by in get_args(Doer), f"Step {self.name!r}: by is worker, agent or human, not {self.by!r}.")
         if self.by == "worker":
-            _require(callable(self.run), f"Step {self.name!r} is done by a worker and needs code: give it run=.")
+            require(callable(self.run), f"Step {self.name!r} is done by a worker and needs code: give it run=.")
         else:
             doer = "a person" if self.by == "human" else "an agent outside"
-            _require(self.run is None, f"Step {self.name!r} is done by {doer}, so its run= would never be called.")
-        _require(self.when is None or callable(self.when), f"Step {self.name!r}: when must be a function.")
+            require(self.run is None, f"Step {self.name!r} is done by {doer}, so its run= would never be called.")
+        require(self.when is None or callable(self.when), f"Step {self.name!r}: when must be a function.")
 
     def _require_policy(self) -> None:
-        _require(isinstance(self.retry, Retry), f"Step {self.name!r} has no cap: give it retry=Retry(cap=…).")
+        require(isinstance(self.retry, Retry), f"Step {self.name!r} has no cap: give it retry=Retry(cap=…).")
         bar = self.confidence
-        fits = bar is None or (_is_number(bar) and 0 <= bar <= 1)
-        _require(fits, f"Step {self.name!r}: the confidence bar is between 0 and 1, not {bar!r}.")
+        fits = bar is None or (is_number(bar) and 0 <= bar <= 1)
+        require(fits, f"Step {self.name!r}: the confidence bar is between 0 and 1, not {bar!r}.")
         if self.escalate_to is not None:
-            _require_name(self.escalate_to, "a queue's name")
-        _require(
+            require_name(self.escalate_to, "a queue's name")
+        require(
             self.on_broken_output in get_args(OnBrokenOutput),
             f"Step {self.name!r}: on_broken_output is retry or escalate, not {self.on_broken_output!r}.",
         )
-        _require(_is_count(self.concurrency), f"Step {self.name!r}: concurrency is a whole number from 1.")
-        _require(bool(self.job_queue), f"Step {self.name!r} names no job queue.")
+        require(is_count(self.concurrency), f"Step {self.name!r}: concurrency is a whole number from 1.")
+        require(bool(self.job_queue), f"Step {self.name!r} names no job queue.")
 
     def _require_times(self) -> None:
         for name in ("timeout", "lease_seconds", "start_within_seconds"):
             seconds = getattr(self, name)
-            fits = _is_number(seconds) and seconds > 0
-            _require(fits, f"Step {self.name!r}: {name} is a number of seconds above 0, not {seconds!r}.")
+            fits = is_number(seconds) and seconds > 0
+            require(fits, f"Step {self.name!r}: {name} is a number of seconds above 0, not {seconds!r}.")
         # A lease that ends first would hand the work to a second worker while the first still does it.
         longer = self.lease_seconds > self.timeout
-        _require(longer, f"Step {self.name!r}: the lease must be longer than the timeout ({self.timeout} s).")
+        require(longer, f"Step {self.name!r}: the lease must be longer than the timeout ({self.timeout} s).")
 
     @property
     def lease_seconds(self) -> float:
@@ -203,23 +183,23 @@ class Flow:
     reader: Callable[[Any, bytes], Intake] | None = None
 
     def __post_init__(self) -> None:
-        _require_name(self.name, "a flow's name")
-        _require_contract(self.intake, f"Flow {self.name!r}: intake")
-        _require_name(self.escalate_to, "the queue that every flow needs (escalate_to)")
+        require_name(self.name, "a flow's name")
+        require_contract(self.intake, f"Flow {self.name!r}: intake")
+        require_name(self.escalate_to, "the queue that every flow needs (escalate_to)")
         all_steps = bool(self.steps) and all(isinstance(step, Step) for step in self.steps)
-        _require(all_steps, f"Flow {self.name!r} needs a list of steps, with at least one.")
+        require(all_steps, f"Flow {self.name!r} needs a list of steps, with at least one.")
         names = [name for step in self.steps for name in (step.name, *step.renamed_from)]
         for name in names:
-            _require(names.count(name) == 1, f"Flow {self.name!r}: the step name {name!r} is used twice.")
+            require(names.count(name) == 1, f"Flow {self.name!r}: the step name {name!r} is used twice.")
         for place, step in enumerate(self.steps):
             self._require_takes(step, {earlier.name for earlier in self.steps[:place]})
-        _require(titles.is_template(self.title), f"Flow {self.name!r}: the title has a brace too many.")
+        require(titles.is_template(self.title), f"Flow {self.name!r}: the title has a brace too many.")
 
     def _require_takes(self, step: Step, earlier: set[str]) -> None:
         for key, taken in step.takes.items():
             where = f"Flow {self.name!r}, step {step.name!r}, takes {key!r}"
-            _require(bool(key) and isinstance(key, str), f"{where}: the key must be a name.")
-            _require(taken in earlier, f"{where}: {taken!r} is not a step before it.")
+            require(bool(key) and isinstance(key, str), f"{where}: the key must be a name.")
+            require(taken in earlier, f"{where}: {taken!r} is not a step before it.")
 
     def step(self, name: str) -> Step:
         """Find a step by its name, or by a name it had.
@@ -274,7 +254,7 @@ def register(flow: Flow) -> Flow:
     Raises:
         DeclarationError: another flow has that name.
     """
-    _require(_declared.setdefault(flow.name, flow) is flow, f"Two flows are named {flow.name!r}.")
+    require(_declared.setdefault(flow.name, flow) is flow, f"Two flows are named {flow.name!r}.")
     return flow
 
 
