@@ -1,0 +1,61 @@
+"""What the whole suite shares.
+
+Tests marked `postgres`, `redis` or `browser` are skipped where the thing is not found, unless HANDOFFS_REQUIRE names it
+(`HANDOFFS_REQUIRE=postgres,redis,browser`): then they fail, so that a run that must prove them can't pass without.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from importlib.util import find_spec
+
+import pytest
+
+from handoffs import embedded
+from handoffs.errors import QueueServerAway
+
+CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def lacks_postgres() -> str | None:
+    url = os.environ.get("DATABASE_URL", "")
+    return None if url.startswith("postgres") else "DATABASE_URL names no PostgreSQL"
+
+
+def lacks_redis() -> str | None:
+    try:
+        embedded.find_program()
+    except QueueServerAway as error:
+        return str(error)
+    return None
+
+
+def lacks_browser() -> str | None:
+    if find_spec("playwright") is None:
+        return "playwright is not installed"
+    return None if any(map(shutil.which, CHROMIUMS)) else "no Chromium on PATH"
+
+
+NEEDS = {"postgres": lacks_postgres, "redis": lacks_redis, "browser": lacks_browser}
+
+
+def required() -> set[str]:
+    """What HANDOFFS_REQUIRE names. Raises `pytest.UsageError` for a word that means nothing."""
+    words = {word.strip() for word in os.environ.get("HANDOFFS_REQUIRE", "").split(",")} - {""}
+    if unknown := words - NEEDS.keys():
+        raise pytest.UsageError(f"HANDOFFS_REQUIRE knows {', '.join(NEEDS)}; not {', '.join(sorted(unknown))}.")
+    return words
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    required()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for need, lacks in NEEDS.items():
+        if item.get_closest_marker(need) and (reason := lacks()):
+            if need in required():
+                pytest.fail(f"HANDOFFS_REQUIRE names {need}, but: {reason}", pytrace=False)
+            pytest.skip(reason)
