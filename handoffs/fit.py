@@ -25,8 +25,15 @@ _WORDS = {
     "string": "text",
 }
 _UNITS = {"string": " characters", "array": " items", "object": " fields"}
-_FORMATS = {"date": "a date", "date-time": "a date with time", "time": "a time", "duration": "a duration"}
-_APART = frozenset({*_FORMATS, "uuid"})  # a text in one of these is never in another
+_FORMATS = {
+    "date": "a date",
+    "date-time": "a date with time",
+    "decimal": "a decimal number",
+    "duration": "a duration",
+    "time": "a time",
+    "uuid": "a UUID",
+}
+_APART = _FORMATS.keys()  # a text in one of these forms is never in another
 
 
 @dataclass(frozen=True, slots=True)
