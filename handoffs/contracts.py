@@ -1,0 +1,274 @@
+"""Contracts: what a step needs and what it hands over, and how a body is held against them.
+
+A contract is a pydantic model. A broken contract is data, a tuple of `Violation`s, never an exception; only a contract that
+is itself declared wrongly raises.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import isfinite
+from typing import Any, Final, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, TypeAdapter, ValidationError
+from pydantic_core import CoreSchema, SchemaValidator
+
+from handoffs import sentences, strict_types
+from handoffs.errors import DeclarationError
+from handoffs.states import Side
+from handoffs.strict_json import Flaw, pointer
+
+MAX_VIOLATIONS: Final = 1000  # of one body; the last one then says how many more there are
+
+Unknown = Literal["refuse", "count"]
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """Marks a fact, `Annotated[str, Carried()]`: a step whose input and output know the field must hand it on unchanged."""
+
+    def __get_pydantic_json_schema__(self, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return handler(core_schema) | {"x-carried": True}
+
+
+class Contract(BaseModel):
+    """A typed body at a seam: strict and frozen.
+
+    Unknown fields are refused; `class Event(Contract, unknown="count")` keeps and counts them instead.
+
+    Raises:
+        DeclarationError: at the class statement, if a type would let through what a contract must not.
+    """
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def __init_subclass__(cls, *, unknown: Unknown | None = None, **config: Any) -> None:
+        super().__init_subclass__(**config)
+        if unknown not in {None, *get_args(Unknown)}:
+            raise DeclarationError(f'{cls.__name__}: unknown is "refuse" or "count", not {unknown!r}')
+        if unknown is not None:
+            # pydantic builds the validator from this dictionary after this hook.
+            cls.model_config["extra"] = "allow" if unknown == "count" else "forbid"
+
+    @classmethod
+    def __pydantic_on_complete__(cls) -> None:
+        if cls.__base__ is BaseModel:  # Contract itself, which has no name yet
+            return
+        for fault in strict_types.faults(cls.__pydantic_core_schema__, Contract):
+            raise DeclarationError(f"{cls.__name__}: {fault}")
+        cls.__pydantic_core_schema__ = strict_types.tighten(cls.__pydantic_core_schema__)
+        # A complete model's old validator would be taken for the new one.
+        cls.__pydantic_complete__ = False
+        cls.__pydantic_validator__ = SchemaValidator(cls.__pydantic_core_schema__)
+        cls.__pydantic_complete__ = True
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One way a body breaks a contract; `pointer` is relative to the contract."""
+
+    side: Side
+    pointer: str
+    rule: str
+    expected: str
+    received: str
+    sentence: str
+
+    def fingerprint(self, *, flow: str, seam: str, producer: str) -> str:
+        """Return 32 hex digits that are the same for the same break at the same seam, whichever item of a list has it."""
+        place = re.sub(r"/[0-9]+(?=/|$)", "/*", self.pointer)
+        return _sha256([flow, seam, self.side, self.rule, place, producer])[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A body held against a contract: `value` is None exactly when there are violations.
+
+    `unknown` has the pointers of the fields that the contract does not know, refused or counted.
+    """
+
+    value: Contract | None
+    violations: tuple[Violation, ...]
+    unknown: tuple[str, ...]
+
+
+def check(contract: type[Contract], body: str, *, side: Side) -> Checked:
+    """Hold a body that passed the gate against a contract; never raises."""
+    if not _counts_unknown(contract):
+        value, violations = _judge(contract, body, side)
+        return Checked(value, violations, _unknown(violations))
+    # Most bodies have no unknown field, so the first look refuses them: then there is nothing to count.
+    value, violations = _judge(contract, body, side, extra="forbid")
+    unknown = _unknown(violations)
+    if unknown:
+        value, violations = _judge(contract, body, side)
+    return Checked(value, violations, unknown)
+
+
+def check_carried(
+    receives: type[Contract], given: object, returns: type[Contract], output: object
+) -> tuple[Violation, ...]:
+    """Compare the facts marked `Carried()` in either contract and known to both; `given` and `output` are parsed JSON.
+
+    Values are compared as their types read them: "1.10" and 1.1 are the same decimal, two texts for one moment the same
+    moment. Facts of nested contracts and of lists of them count; a fact that was not given binds nobody.
+    """
+    return tuple(_losses(receives, given, returns, output, ()))
+
+
+def from_flaws(flaws: Sequence[Flaw], *, side: Side, prefix: str = "") -> tuple[Violation, ...]:
+    """Return the flaws of a body as violations; `prefix` is the pointer of the contract's body within what was sent."""
+    return tuple(
+        Violation(side, flaw.pointer.removeprefix(prefix), flaw.code, "", flaw.received, flaw.sentence)
+        for flaw in flaws
+    )
+
+
+def read_confidence(raw: object) -> tuple[float | None, tuple[Violation, ...]]:
+    """Read a confidence: a finite number from 0 to 1, or None where none is given. It is never scaled or clamped."""
+    if raw is None:
+        return None, ()
+    if isinstance(raw, int | float) and not isinstance(raw, bool) and isfinite(raw) and 0 <= raw <= 1:
+        return float(raw), ()
+    sent = sentences.received(raw)
+    sentence = f"Confidence is a number from 0 to 1, like 0.87; {sent} was sent."
+    return None, (
+        Violation(Side.ENVELOPE, "/confidence", "invalid_confidence", "a number from 0 to 1", sent, sentence),
+    )
+
+
+def dump(model: Contract) -> str:
+    """Return the JSON text of a contract's instance, as the next contract reads it: decimals and dates as text."""
+    return model.model_dump_json(by_alias=True, round_trip=True, warnings=False)
+
+
+def schema(contract: type[Contract]) -> dict[str, object]:
+    """Return the contract's JSON Schema."""
+    return contract.model_json_schema()
+
+
+@cache
+def contract_hash(contract: type[Contract]) -> str:
+    """Return 64 hex digits over the JSON Schema and the source of everything else that judges: validators, factories."""
+    return _sha256([schema(contract), strict_types.sources(contract.__pydantic_core_schema__)])
+
+
+def _judge(
+    contract: type[Contract], body: str, side: Side, extra: Literal["forbid"] | None = None
+) -> tuple[Contract | None, tuple[Violation, ...]]:
+    try:
+        return contract.model_validate_json(body, extra=extra), ()
+    except ValidationError as error:
+        return None, _violations(contract, body, side, error)
+    except Exception as error:  # a contract's own validator may do anything; the body is refused, not lost
+        sentence = f"The contract's own validator failed with {type(error).__name__}."
+        return None, (Violation(side, "", "validator_failed", "", "", sentence),)
+
+
+def _violations(contract: type[Contract], body: str, side: Side, error: ValidationError) -> tuple[Violation, ...]:
+    found: dict[tuple[str, str], sentences.Finding] = {}
+    places = strict_types.Places(contract.__pydantic_core_schema__, body)
+    for detail in error.errors(include_url=False):
+        finding = sentences.describe(detail)
+        key = (pointer(places.path(detail["loc"])), finding.rule)
+        # The members of a union each complain about the same place.
+        found[key] = sentences.either(found[key], finding) if key in found else finding
+    all_ = [
+        Violation(side, where, rule, finding.expected, finding.received, finding.sentence)
+        for (where, rule), finding in found.items()
+    ]
+    if len(all_) <= MAX_VIOLATIONS:
+        return tuple(all_)
+    rest = f"{len(all_) - MAX_VIOLATIONS + 1:,} more violations are not listed."
+    return (*all_[: MAX_VIOLATIONS - 1], Violation(side, "", "too_many_violations", "", "", rest))
+
+
+def _unknown(violations: Sequence[Violation]) -> tuple[str, ...]:
+    return tuple(violation.pointer for violation in violations if violation.rule == "unknown_field")
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A field as a step that hands facts on sees it."""
+
+    carried: bool
+    nested: type[Contract] | None  # the contract of the value, or of its items
+    adapter: TypeAdapter[Any]
+
+    def reads_alike(self, one: object, other: object) -> bool:
+        try:
+            return bool(self._read(one) == self._read(other))
+        except Exception:  # not of this type at all, or refused by a contract's own validator
+            return False
+
+    def _read(self, value: object) -> object:
+        return self.adapter.validate_json(json.dumps(value))
+
+
+@cache
+def _known(contract: type[Contract]) -> dict[str, _Known]:
+    """Return the fields of a contract by their key in JSON."""
+    known = {}
+    for name, field in contract.model_fields.items():
+        parts = list(_parts(field.annotation))
+        marks = [*field.metadata, *parts]
+        nested = [part for part in parts if isinstance(part, type) and issubclass(part, Contract)]
+        known[field.alias or name] = _Known(
+            carried=any(mark is Carried or isinstance(mark, Carried) for mark in marks),
+            nested=nested[0] if len(nested) == 1 else None,
+            adapter=TypeAdapter(field.annotation),
+        )
+    return known
+
+
+def _parts(annotation: Any) -> Iterator[Any]:
+    yield annotation
+    for part in get_args(annotation):
+        yield from _parts(part)
+
+
+def _losses(
+    receives: type[Contract], given: Any, returns: type[Contract], output: Any, path: tuple[str | int, ...]
+) -> Iterator[Violation]:
+    if isinstance(given, list) and isinstance(output, list):
+        for index, (before, after) in enumerate(zip(given, output, strict=False)):
+            yield from _losses(receives, before, returns, after, (*path, index))
+        return
+    if not isinstance(given, dict) or not isinstance(output, dict):
+        return
+    known = _known(receives)
+    for key, after in _known(returns).items():
+        if (before := known.get(key)) is None or key not in given:
+            continue
+        here = (*path, key)
+        if before.carried or after.carried:
+            yield from _loss(before, given[key], after, output.get(key), here)
+        elif before.nested and after.nested:
+            yield from _losses(before.nested, given[key], after.nested, output.get(key), here)
+
+
+def _loss(
+    before: _Known, given: object, after: _Known, handed_on: object, path: tuple[str | int, ...]
+) -> Iterator[Violation]:
+    if given == handed_on or (before.reads_alike(given, handed_on) and after.reads_alike(given, handed_on)):
+        return
+    was, now = sentences.received(given), sentences.received(handed_on)
+    sentence = f"This fact must be handed on unchanged: it was {was} and became {now}."
+    yield Violation(Side.RETURNS, pointer(path), "carried_changed", was, now, sentence)
+
+
+@cache
+def _counts_unknown(contract: type[Contract]) -> bool:
+    return any(
+        (node.get("config") or {}).get("extra_fields_behavior") == "allow"
+        for node in strict_types.nodes(contract.__pydantic_core_schema__)
+    )
+
+
+def _sha256(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

@@ -1,0 +1,255 @@
+"""What a contract's types let through, made as narrow as the words say.
+
+pydantic's strict JSON mode still takes `"1_000"`, `" 10 "` and Arabic digits as decimals, `"1767225600"` as a date, and `true`
+where `Literal[1]` is written. `tighten` puts a guard before those types; `faults` finds what no guard can mend. Both read
+pydantic's core schema, the plain dictionaries from which it builds its validators.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from functools import partial
+from typing import Any, Final
+from uuid import UUID
+
+from pydantic_core import PydanticCustomError, PydanticKnownError
+
+_GUARDED: Final = "handoffs_guarded"  # in a node's metadata: the guard is there already
+_PLAIN: Final = frozenset({"config", "default", "expected", "members", "metadata", "serialization"})  # hold no types
+_OPEN: Final = {
+    "dataclass": "a dataclass",
+    "named-tuple": "a named tuple",
+    "typed-dict": "a TypedDict",
+    "call": "a call",
+}
+
+_CLOCK: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}:[0-9]{2})?"
+_DAY: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How a value that JSON has no type for must be written, and which values Python code may give instead."""
+
+    text: re.Pattern[str]
+    types: tuple[type, ...]
+    broken: str  # the error's type for other text
+    wrong_type: Any  # pydantic's error type for anything else
+
+
+_FORMS: Final = {
+    # An exponent is what Decimal itself writes (1E+2); three digits keep its plain form short.
+    "decimal": _Form(
+        re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?"),
+        (Decimal, int, float),
+        "invalid_decimal",
+        "decimal_type",
+    ),
+    "date": _Form(re.compile(_DAY), (date,), "invalid_date", "date_type"),
+    "datetime": _Form(re.compile(f"{_DAY}T{_CLOCK}"), (datetime,), "invalid_datetime", "datetime_type"),
+    "time": _Form(re.compile(_CLOCK), (time,), "invalid_time", "time_type"),
+    "timedelta": _Form(
+        re.compile(r"-?P(?=[0-9T])(?:[0-9]+[YMWD])*(?:T(?:[0-9]+(?:\.[0-9]{1,6})?[HMS])+)?"),
+        (timedelta,),
+        "invalid_duration",
+        "time_delta_type",
+    ),
+    "uuid": _Form(
+        re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"), (UUID,), "invalid_uuid", "uuid_type"
+    ),
+}
+_WHOLE_KEY: Final = _Form(re.compile(r"-?(?:0|[1-9][0-9]*)"), (int,), "invalid_integer", "int_type")
+
+
+def nodes(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yield every node of a core schema, outer ones first; a guard stands for the type behind it."""
+    if isinstance(schema, list | tuple):
+        for item in schema:
+            yield from nodes(item)
+    elif isinstance(schema, dict):
+        if not isinstance(schema.get("type"), str):  # a mapping of fields or choices by name
+            yield from nodes(list(schema.values()))
+            return
+        yield schema
+        if not _is_guarded(schema):
+            yield from nodes([value for key, value in schema.items() if key not in _PLAIN])
+
+
+def tighten(schema: Any) -> Any:
+    """Return the core schema with guards, and with union members labelled so that error paths can be told from keys."""
+    if isinstance(schema, list | tuple):
+        return type(schema)(map(tighten, schema))
+    if not isinstance(schema, dict) or _is_guarded(schema):
+        return schema
+    if not isinstance(schema.get("type"), str):
+        return {name: tighten(value) for name, value in schema.items()}
+    node = {key: value if key in _PLAIN else tighten(value) for key, value in schema.items()}
+    if node["type"] == "union":
+        node["choices"] = [(_unlabelled(choice), label(n)) for n, choice in enumerate(node["choices"])]
+    if node["type"] == "dict" and node.get("keys_schema", {}).get("type") == "int":
+        node["keys_schema"] = _guarded(node["keys_schema"], _form_guard(_WHOLE_KEY))
+    guard = _guard_of(node)
+    return _guarded(node, guard) if guard else node
+
+
+def label(n: int) -> str:
+    """Return what stands in an error's path for the nth member of a union."""
+    return f"⟨{n}⟩"
+
+
+LABEL: Final = re.compile("⟨[0-9]+⟩")
+
+
+def faults(schema: Any, contract: type) -> Iterator[str]:
+    """Yield a sentence for each type that would let through what a contract must not."""
+    for node in nodes(schema):
+        kind, config = node["type"], node.get("config") or {}
+        if isinstance(node.get("pattern"), re.Pattern) or "python-re" in (
+            node.get("regex_engine"),
+            config.get("regex_engine"),
+        ):
+            yield "patterns must be text for the default regex engine: Python's can take hours for one value"
+        if kind == "model" and not issubclass(node["cls"], contract):
+            yield f"{node['cls'].__name__} is nested in it and is no Contract"
+        elif kind == "model" and not config.get("strict"):
+            yield f"{node['cls'].__name__} switches strictness off"
+        elif kind == "model" and config.get("extra_fields_behavior") not in {"forbid", "allow"}:
+            yield f'{node["cls"].__name__} drops unknown fields: say unknown="refuse" or unknown="count"'
+        elif kind in _OPEN:
+            yield f"{_OPEN[kind]} is nested in it: make it a Contract"
+
+
+class Places:
+    """Turns pydantic's error locations, which also name the members of unions, into paths of the body."""
+
+    def __init__(self, schema: Any, body: str) -> None:
+        self.tags: dict[str, set[str]] = {}  # per tag of a tagged union: the fields that hold it; none for a function
+        for node in nodes(schema):
+            if node["type"] == "tagged-union":
+                for tag in node["choices"]:
+                    self.tags.setdefault(str(tag), set()).update(_discriminators(node["discriminator"]))
+        self.data = json.loads(body) if self.tags else None
+
+    def path(self, loc: tuple[int | str, ...]) -> list[int | str]:
+        path: list[int | str] = []
+        here, maybe_tag = self.data, True
+        for part in loc:
+            if part == "[key]" or (isinstance(part, str) and LABEL.fullmatch(part)):
+                continue
+            if maybe_tag and self._is_tag(part, here):
+                maybe_tag = False  # the next part is a key of the same object, even if it has that name
+                continue
+            path.append(part)
+            here, maybe_tag = _inside(here, part), True
+        return path
+
+    def _is_tag(self, part: int | str, here: object) -> bool:
+        if part not in self.tags or not isinstance(here, dict):
+            return False
+        names = self.tags[str(part)]
+        return any(str(here.get(name)) == part for name in names) if names else part not in here
+
+
+def _discriminators(found: Any) -> list[str]:
+    if callable(found):
+        return []
+    return [found] if isinstance(found, str) else [str(path[0]) for path in found]
+
+
+def _inside(value: Any, part: int | str) -> Any:
+    try:
+        return value[part]
+    except (LookupError, TypeError):
+        return None
+
+
+def sources(schema: Any) -> list[str]:
+    """Return the source of each function that takes part in judging: validators, default factories, discriminators."""
+    return [
+        _source(found)
+        for node in nodes(schema)
+        if not _is_guarded(node)
+        for key in ("function", "default_factory", "discriminator")
+        if callable(found := node.get(key)) and not found.__module__.startswith("pydantic")
+    ]
+
+
+def _is_guarded(node: dict[str, Any]) -> bool:
+    return _GUARDED in (node.get("metadata") or ())
+
+
+def _unlabelled(choice: Any) -> Any:
+    return choice[0] if isinstance(choice, tuple) else choice
+
+
+def _guarded(node: dict[str, Any], guard: Callable[[Any], Any]) -> dict[str, Any]:
+    # After a guard the type sees a Python value, which strict mode would refuse as text.
+    named = {"ref": node["ref"]} if "ref" in node else {}
+    return named | {
+        "type": "function-before",
+        "function": {"type": "no-info", "function": guard},
+        "schema": {key: value for key, value in node.items() if key != "ref"} | {"strict": False},
+        "metadata": {_GUARDED: True},
+    }
+
+
+def _guard_of(node: dict[str, Any]) -> Callable[[Any], Any] | None:
+    if form := _FORMS.get(node["type"]):
+        return _form_guard(form)
+    if node["type"] == "literal":
+        return _member_guard(node["expected"], (), "literal_error")
+    if node["type"] == "enum":
+        return _member_guard([member.value for member in node["members"]], (node["cls"],), "enum")
+    return None
+
+
+def _form_guard(form: _Form) -> Callable[[Any], Any]:
+    matches, types = form.text.fullmatch, form.types
+    refused = (bool, datetime) if date in types else (bool,)
+
+    def guard(value: Any) -> Any:
+        if isinstance(value, str):
+            if matches(value):
+                return value
+            raise PydanticCustomError(form.broken, "not written as it must be")  # type: ignore[arg-type]
+        if isinstance(value, types) and not isinstance(value, refused):
+            return value
+        raise PydanticKnownError(form.wrong_type)
+
+    return guard
+
+
+def _member_guard(allowed: list[Any], types: tuple[type, ...], wrong: Any) -> Callable[[Any], Any] | None:
+    """Return a guard that tells 1, 1.0 and true apart, or None where all members are text."""
+    if all(isinstance(member, str) for member in allowed):
+        return None
+    expected = " or ".join(", ".join(map(repr, allowed)).rsplit(", ", 1))
+
+    def guard(value: Any) -> Any:
+        if isinstance(value, types) or any(type(value) is type(member) and value == member for member in allowed):
+            return value
+        raise PydanticKnownError(wrong, {"expected": expected})
+
+    return guard
+
+
+def _source(function: Any) -> str:
+    """Return what a function does as text: its source, else its code, with the plain values it was made with."""
+    if isinstance(function, partial):
+        return f"{_source(function.func)}{function.args!r}{sorted(function.keywords.items())!r}"
+    function = inspect.unwrap(getattr(function, "__func__", function))
+    if not (code := getattr(function, "__code__", None)):
+        return f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__qualname__)}"
+    try:
+        text = textwrap.dedent(inspect.getsource(function))
+    except (OSError, TypeError):
+        text = f"{code.co_code.hex()}{code.co_consts!r}{code.co_names!r}"
+    made_with = [cell.cell_contents for cell in function.__closure__ or ()] + list(function.__defaults__ or ())
+    return text + repr([value for value in made_with if isinstance(value, int | float | str | Decimal)])
