@@ -232,7 +232,7 @@ def _fit_text(given: Shape, needed: Shape, pointer: str) -> Iterator[Gap]:
     if need and comes != need:
         spoken_need = _FORMATS.get(need, f"text in the form {need}")
         if {comes, need} <= _APART:
-            yield _error("incompatible_type", pointer, f"It comes as {_FORMATS.get(comes, comes)}, not {spoken_need}.")
+            yield _error("incompatible_type", pointer, f"It comes as {_FORMATS[str(comes)]}, not {spoken_need}.")
         else:
             yield _warning("type_not_guaranteed", pointer, f"Not guaranteed: {spoken_need} is needed.")
     pattern = needed.schema.get("pattern")
