@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import import_module
 from importlib.metadata import entry_points
+from types import ModuleType
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.conf import settings
-from django.utils.module_loading import autodiscover_modules
+from django.utils.module_loading import module_has_submodule
 from django.utils.translation import gettext_lazy as _
 
 from handoffs.flows import Flow, register
@@ -21,9 +23,18 @@ class HandoffsConfig(AppConfig):
 
     def ready(self) -> None:
         import_module("handoffs.checks")
-        autodiscover_modules("flows")
-        for module in getattr(settings, "HANDOFFS_FLOWS", []):
-            import_module(module)
+        for module in _flow_modules():
+            for value in vars(module).values():
+                if isinstance(value, Flow):
+                    register(value)
         for point in entry_points(group="handoffs.flows"):
             if isinstance(found := point.load(), Flow):
                 register(found)
+
+
+def _flow_modules() -> Iterator[ModuleType]:
+    for config in apps.get_app_configs():
+        if config.module and module_has_submodule(config.module, "flows"):
+            yield import_module(f"{config.name}.flows")
+    for name in getattr(settings, "HANDOFFS_FLOWS", []):
+        yield import_module(name)

@@ -48,7 +48,6 @@ class Event(StrEnum):
     TRANSFER = "transfer"
     ASSIGN = "assign"
     SNOOZE = "snooze"
-    COMMENT = "comment"
     PURGE = "purge"
     LATE = "late"  # a result came after its attempt had ended; kept, never applied
 
@@ -87,7 +86,6 @@ for _event in (Event.CLAIM, Event.RELEASE, Event.TRANSFER, Event.ASSIGN, Event.S
     TRANSITIONS[_E, _event] = frozenset({_E})
 for _status in Status:
     TRANSITIONS[_status, Event.LATE] = frozenset({_status})
-    TRANSITIONS[_status, Event.COMMENT] = frozenset({_status})
 
 
 def require(old: Status | None, event: Event, new: Status) -> None:
@@ -117,6 +115,7 @@ class EscalationEvent(StrEnum):
     TRANSFER = "transfer"  # to another queue; the assignee is cleared
     SNOOZE = "snooze"  # hidden until a time
     RESOLVE = "resolve"  # decided: fix, approve, answer, retry or close
+    UNDO = "undo"  # who decided takes the verdict back, and has it again
 
 
 ESCALATION_TRANSITIONS: dict[tuple[EscalationState, EscalationEvent], EscalationState] = {
@@ -131,6 +130,7 @@ ESCALATION_TRANSITIONS: dict[tuple[EscalationState, EscalationEvent], Escalation
     (EscalationState.CLAIMED, EscalationEvent.SNOOZE): EscalationState.OPEN,
     (EscalationState.OPEN, EscalationEvent.RESOLVE): EscalationState.RESOLVED,
     (EscalationState.CLAIMED, EscalationEvent.RESOLVE): EscalationState.RESOLVED,
+    (EscalationState.RESOLVED, EscalationEvent.UNDO): EscalationState.CLAIMED,
 }
 
 

@@ -33,11 +33,13 @@ TIME_ZONE = env.str("TIME_ZONE", "UTC")
 LANGUAGE_CODE = env.str("LANGUAGE_CODE", "en")
 HTTPS = env.bool("HTTPS", False)
 LOG_LEVEL = env.str("LOG_LEVEL", "INFO")
+JOB_QUEUES = env.list("HANDOFFS_JOB_QUEUES", ["default"])
 env.seal()
 
 if not SECRET_KEY:
-    if not (DEBUG or env.bool("HANDOFFS_EMBEDDED", False)):
-        raise ImproperlyConfigured("SECRET_KEY is not set. Set it, or start with `manage.py demo`, which makes one.")
+    # An embedded installation (no DATABASE_URL) makes its own key; a real one must be given it.
+    if DATABASE_URL:
+        raise ImproperlyConfigured("SECRET_KEY is not set. Every process of an installation needs the same one.")
     SECRET_KEY = policy.embedded_secret_key(STATE_DIR)
 
 INSTALLED_APPS = [
@@ -51,7 +53,6 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
-    "django_rq",
     "django_filters",
     "django_htmx",
 ]
@@ -127,7 +128,7 @@ STORAGES = {
 }
 
 # One job queue per worker process; every one of them is on the same server.
-RQ_QUEUES = policy.job_queues(REDIS_URL, env.list("HANDOFFS_JOB_QUEUES", ["default"]))
+RQ_QUEUES = policy.job_queues(REDIS_URL, JOB_QUEUES)
 RQ = {"JOB_CLASS": "handoffs.dispatch.Bell", "COMMIT_MODE": "auto"}
 
 SESSION_COOKIE_HTTPONLY = True

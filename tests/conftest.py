@@ -59,3 +59,57 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             if need in required():
                 pytest.fail(f"HANDOFFS_REQUIRE names {need}, but: {reason}", pytrace=False)
             pytest.skip(reason)
+
+
+# --- the cast, and the flows that tests use --------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def _fresh_flows():
+    from handoffs import flows
+    from handoffs.actions.plans import forget_queues
+    from tests import sample_flows
+
+    known = flows.declared()
+    flows.clear()
+    for flow in (*known.values(), sample_flows.orders, sample_flows.tickets):
+        flows.register(flow)
+    sample_flows.calls.clear()
+    sample_flows.behaviour.clear()
+    forget_queues()
+    yield
+    flows.clear()
+    for flow in known.values():
+        flows.register(flow)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _emptied_between_tests():
+    """The triggers that keep history append-only also stop the flush after a test that commits; tests step around them."""
+    from importlib import import_module
+
+    from django.apps import apps
+    from django.db import connection
+    from django.test import TransactionTestCase
+
+    triggers = import_module("handoffs.migrations.0002_append_only")
+    flush = TransactionTestCase._fixture_teardown
+
+    def without_triggers(case):
+        with connection.schema_editor() as editor:
+            triggers.remove(apps, editor)
+        flush(case)
+        with connection.schema_editor() as editor:
+            triggers.add(apps, editor)
+
+    TransactionTestCase._fixture_teardown = without_triggers
+    yield
+    TransactionTestCase._fixture_teardown = flush
+
+
+@pytest.fixture
+def cast(db):
+    """alice owns the queues, bob reviews in them, charlie is an outsider, dora administers."""
+    from tests.cast import Cast
+
+    return Cast.assemble()

@@ -1,0 +1,430 @@
+"""A plan: one record's move, with the rows that come with it; `carry_out` makes many plans so at once.
+
+A plan is built from a row as it was read and from the engine's decisions. Nothing is written before `carry_out`, and then
+everything of a record or nothing: whoever lost the race against another writer leaves no trace.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from handoffs.contracts import Contract, Violation, check, contract_hash
+from handoffs.engine import Arrival, Judgement, Outputs, as_json
+from handoffs.flows import Flow, Step
+from handoffs.models import Escalation, Queue, StepResult, sql
+from handoffs.models import Violation as ViolationRow
+from handoffs.models.moves import Happened, Move, RecordRow, move
+from handoffs.reasons import why_it_stopped
+from handoffs.states import INTAKE, EscalationState, Event, Kind, Outcome, Side, Status
+
+RESULT_COLUMNS = (
+    "record_id", "step", "side", "attempt", "outcome", "output", "encoding", "confidence", "bar", "field_confidence",
+    "evidence", "usage", "unknown_fields", "started_at", "ended_at", "actor", "contract_hash", "code", "message", "patch",
+    "superseded",
+)  # fmt: skip
+ESCALATION_COLUMNS = (
+    "record_id", "queue_id", "kind", "state", "flow", "step", "side", "result_id", "reason", "code", "question",
+    "answers", "pointer", "violated", "fingerprint", "confidence", "bar", "priority", "version", "assigned", "opened_at",
+    "due_at", "resolution", "close_reason", "note", "came_from", "before",
+)  # fmt: skip
+VIOLATION_COLUMNS = (
+    "record_id", "escalation_id", "attempt", "flow", "step", "seam", "side", "pointer", "rule", "expected", "received",
+    "sentence", "fingerprint", "contract_hash", "producer", "found_at",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Claimer:
+    """Who starts attempts: its name for the history, what it may start, and how many it claimed at once."""
+
+    actor: str
+    may_start: Callable[[Step], bool]
+    size: int = 1
+
+
+def nobody(actor: str) -> Claimer:
+    """Somebody who moves records on but starts nothing."""
+    return Claimer(actor, lambda step: False)
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """An attempt that has just begun: what the work needs to know."""
+
+    record_id: int
+    external_id: str | None
+    flow: Flow
+    step: Step
+    attempt: int
+    body: str
+    value: Any  # the parsed contract; None where an observing step was handed something broken
+    answer: str
+    started_at: datetime
+    lease_expires_at: datetime
+
+    @property
+    def key(self) -> str:
+        return f"{self.record_id}:{self.step.name}"
+
+
+@dataclass(slots=True)
+class Plan:
+    """One record on its way from a row to the next."""
+
+    row: RecordRow
+    flow: Flow
+    at: datetime
+    actor: str
+    moved: Move = field(init=False)
+    status: Status = field(init=False)
+    step: str = field(init=False)
+    results: list[dict[str, Any]] = field(default_factory=list)
+    violations: list[dict[str, Any]] = field(default_factory=list)
+    escalation: dict[str, Any] | None = None
+    started: Started | None = None
+    superseded: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.moved = Move(self.row)
+        self.status, self.step = Status(self.row.status), self.row.step
+
+    def get(self, name: str) -> Any:
+        return self.moved.changes.get(name, getattr(self.row, name))
+
+    def set(self, **changes: Any) -> None:
+        self.moved.changes.update(changes)
+
+    def happen(self, event: Event, new: Status, *, code: str = "", body: str | None = None, step: str = "") -> None:
+        """Note an event that leads to `new`; leaving `running` gives up the lease."""
+        if self.status is Status.RUNNING and new is not Status.RUNNING:
+            self.set(lease_expires_at=None, started_at=None, claimed_with=0)
+        attempt = self.get("attempt")
+        happened = Happened(event, self.status, new, step or self.step, attempt, self.actor, code, body)
+        self.moved.happened.append(happened)
+        self.status = new
+        ended = new in {Status.COMPLETED, Status.CLOSED}
+        self.set(status=new.value, ended_at=(self.get("ended_at") or self.at) if ended else None)
+
+    def happen_opened(self, body: str) -> None:
+        """Note the first event of a record that is not there yet."""
+        self.moved.happened.append(Happened(Event.OPEN, None, Status.READY, self.step, 0, self.actor, body=body))
+
+    def adopt(self, record_id: int) -> None:
+        """Tell the rows of a new record its id."""
+        self.row = replace(self.row, id=record_id)
+        for values in (*self.results, *self.violations, *([self.escalation] if self.escalation else [])):
+            values["record_id"] = record_id
+
+    def describe(self, value: Contract | None, data: object) -> None:
+        """Set title, columns and priority from a document that was taken. A flow's own rule must not stop the record."""
+        if self.flow.title or self.flow.columns:
+            title, columns = self.flow.describe(data)
+            self.set(title=title, columns=as_json(columns))
+        if self.flow.priority and value is not None:
+            with suppress(Exception):
+                self.set(priority=max(-1000, min(1000, int(self.flow.priority(value)))))
+
+    def describe_text(self, document: str, contract: type[Contract]) -> None:
+        """As `describe`, from the text of a document that holds `contract`."""
+        value = check(contract, document, side=Side.RETURNS).value if self.flow.priority else None
+        self.describe(value, json.loads(document) if self.flow.title or self.flow.columns else None)
+
+    def rename(self, step: Step) -> None:
+        """The step has another name in the code now; the record follows."""
+        self.step = step.name
+        self.set(step=step.name)
+
+    @property
+    def ready_on(self) -> str:
+        """The job queue on which the record can be taken now; empty if it can't."""
+        is_due = self.status is Status.READY and self.get("available_at") <= self.at
+        return str(self.get("job_queue")) if is_due else ""
+
+    def outputs(self, step: str, output: str, stored: Outputs) -> Outputs:
+        """Earlier outputs as they will be once this plan is carried out."""
+        return lambda name: output if name == step else stored(name)
+
+    def place(self, step: Step, *, available_at: datetime | None = None) -> None:
+        """Put the record before a step, with that step's tries, queue and job queue."""
+        self.step = step.name
+        self.set(
+            step=step.name,
+            queue_id=queue_id(self.flow.queue_of(step.name), self.row.queue_id),
+            job_queue=step.job_queue if step.by == "worker" else "",
+            tries_left=step.retry.cap,
+            available_at=available_at or self.at,
+            answer="",
+            alone=False,
+        )
+
+    def hand_over(self, document: str, encoding: str = "") -> None:
+        self.set(payload=document, encoding=encoding)
+
+    # --- what the engine decided -------------------------------------------------------------------------------------
+
+    def arrive(self, arrival: Arrival, claimer: Claimer) -> None:
+        """Make an arrival so: skip, then refuse, ask, start or wait. The record's status is `ready` before."""
+        for name in arrival.skipped:
+            last = arrival.step is None and name == arrival.skipped[-1]
+            self.happen(Event.SKIP, Status.COMPLETED if last else Status.READY, step=name)
+        if arrival.step is None:
+            return
+        if arrival.step.name != self.step:
+            self.place(arrival.step)
+        if arrival.violations and not arrival.step.enforce:
+            self.note(arrival.violations, step=arrival.step, side=Side.RECEIVES)
+        if arrival.event is Event.REFUSE:
+            self.happen(Event.REFUSE, Status.ESCALATED, code=arrival.code, body=self.get("payload"))
+            self.escalate(Kind.REFUSED, Side.RECEIVES, arrival.violations, code=arrival.code, sentence=arrival.sentence)
+        elif arrival.event is Event.ASK:
+            self.happen(Event.ASK, Status.ESCALATED, code="review")
+            self.escalate(Kind.REVIEW, Side.RETURNS, code="review")
+        elif arrival.event is Event.START:
+            self.start(arrival, claimer)
+
+    def start(self, arrival: Arrival, claimer: Claimer) -> None:
+        step, checked = arrival.step, arrival.checked
+        assert step is not None and checked is not None  # noqa: S101 - an arrival that starts has both
+        lease = self.at + timedelta(seconds=step.lease_seconds)
+        self.set(
+            attempt=self.get("attempt") + 1,
+            tries_left=self.get("tries_left") - 1,
+            started_at=self.at,
+            lease_expires_at=lease,
+            claimed_with=claimer.size,
+        )
+        self.happen(Event.START, Status.RUNNING)
+        self.started = Started(
+            self.row.id,
+            self.row.external_id,
+            self.flow,
+            step,
+            self.get("attempt"),
+            arrival.body,
+            checked.value,
+            self.get("answer"),
+            self.at,
+            lease,
+        )
+
+    # --- rows that come with the move --------------------------------------------------------------------------------
+
+    def result(self, step: str, side: Side, outcome: Outcome, **values: Any) -> None:
+        """Keep what was delivered. `values` are columns of StepResult."""
+        row: dict[str, Any] = {
+            "record_id": self.row.id,
+            "step": step,
+            "side": side.value,
+            "attempt": None,
+            "outcome": outcome.value,
+            "output": None,
+            "encoding": "",
+            "confidence": None,
+            "bar": None,
+            "field_confidence": "{}",
+            "evidence": "{}",
+            "usage": "{}",
+            "unknown_fields": "[]",
+            "started_at": self.at,
+            "ended_at": self.at,
+            "actor": self.actor,
+            "contract_hash": "",
+            "code": "",
+            "message": "",
+            "patch": "[]",
+            "superseded": False,
+        }
+        self.results.append(row | values)
+
+    def supersede(self, results: Iterable[int]) -> None:
+        """Results that no longer count, because their step runs anew."""
+        self.superseded += results
+
+    def note(self, violations: Iterable[Violation], *, step: Step | None, side: Side, attempt: int | None = None) -> None:
+        """Keep violations as rows."""
+        seam = seam_name(self.flow, step, side)
+        contract = self.flow.intake if step is None else (step.returns if side is Side.RETURNS else step.receives)
+        producer = self.row.producer if side is not Side.RETURNS else self.actor
+        for v in violations:
+            self.violations.append(
+                {
+                    "record_id": self.row.id,
+                    "escalation_id": None,
+                    "attempt": attempt,
+                    "flow": self.flow.name,
+                    "step": step.name if step else INTAKE,
+                    "seam": seam,
+                    "side": v.side.value,
+                    "pointer": v.pointer,
+                    "rule": v.rule,
+                    "expected": v.expected,
+                    "received": v.received,
+                    "sentence": v.sentence,
+                    "fingerprint": v.fingerprint(flow=self.flow.name, seam=seam, producer=producer),
+                    "contract_hash": contract_hash(contract),
+                    "producer": producer,
+                    "found_at": self.at,
+                }
+            )
+
+    def escalate_judged(self, judgement: Judgement, step: Step) -> None:
+        """Open the escalation that a judgement asks for; a fix of it edits the output, if there is one."""
+        assert judgement.kind is not None  # noqa: S101 - the engine sets it with ESCALATE and ASK
+        edits_output = judgement.kind in {Kind.BROKEN_OUTPUT, Kind.LOW_CONFIDENCE}
+        asked = judgement.kind is Kind.ASKED
+        self.escalate(
+            judgement.kind,
+            Side.RETURNS if edits_output else Side.RECEIVES,
+            judgement.violations,
+            code=judgement.code,
+            sentence=judgement.sentence,
+            attempt=self.row.attempt,
+            confidence=judgement.confidence,
+            bar=step.confidence,
+            question=judgement.sentence if asked else "",
+            answers=as_json(judgement.answers),
+        )
+
+    def escalate(
+        self, kind: Kind, side: Side, violations: Sequence[Violation] = (), *, code: str = "", sentence: str = "", **values: Any
+    ) -> None:
+        """Open an escalation at the step where the record stands. `values` are further columns of Escalation."""
+        step = None if self.step == INTAKE else self.flow.step(self.step)
+        first = len(self.violations)
+        self.note(violations, step=step, side=side, attempt=values.pop("attempt", None))
+        noted = self.violations[first:]
+        reason = why_it_stopped(
+            kind,
+            self.step,
+            code=code,
+            sentence=sentence,
+            violations=violations,
+            confidence=values.get("confidence"),
+            bar=values.get("bar"),
+        )
+        self.escalation = {
+            "record_id": self.row.id,
+            "queue_id": self.get("queue_id"),
+            "kind": kind.value,
+            "state": EscalationState.OPEN.value,
+            "flow": self.flow.name,
+            "step": self.step,
+            "side": side.value,
+            "result_id": None,
+            "reason": reason,
+            "code": code,
+            "question": "",
+            "answers": "[]",
+            "pointer": noted[0]["pointer"] if noted else "",
+            "violated": len(noted),
+            "fingerprint": noted[0]["fingerprint"] if noted else "",
+            "confidence": None,
+            "bar": None,
+            "priority": self.get("priority"),
+            "version": 0,
+            "assigned": False,
+            "opened_at": self.at,
+            "due_at": self.at,
+            "resolution": "",
+            "close_reason": "",
+            "note": "",
+            "came_from": "",
+            "before": "{}",
+        } | values
+
+
+def seam_name(flow: Flow, step: Step | None, side: Side) -> str:
+    """The place between two neighbours, as people read it: “extract → check”."""
+    if step is None:
+        return f"{INTAKE} → {flow.steps[0].name}"
+    if side is Side.RETURNS:
+        following = flow.following(step.name)
+        return f"{step.name} → {following.name if following else 'done'}"
+    before = flow.before(step.name)
+    return f"{before.name if before else INTAKE} → {step.name}"
+
+
+# --- queues ----------------------------------------------------------------------------------------------------------
+
+_QUEUE_IDS: dict[str, int] = {}
+
+
+def queue_id(slug: str, fallback: int) -> int:
+    """The id of a queue by its name. A queue's name never changes, so ids are remembered per process.
+
+    A queue that is not there (`manage.py check --database` says so) falls back to the record's last one.
+    """
+    if slug not in _QUEUE_IDS:
+        forget_queues()
+        _QUEUE_IDS.update(Queue.objects.values_list("slug", "pk"))
+    return _QUEUE_IDS.get(slug, fallback)
+
+
+def forget_queues() -> None:
+    """Read queue ids anew: between two slices of a worker, and between tests."""
+    _QUEUE_IDS.clear()
+
+
+# --- making it so ----------------------------------------------------------------------------------------------------
+
+
+def carry_out(plans: Sequence[Plan], at: datetime) -> list[Plan]:
+    """Make the plans so, within the caller's transaction; the plans that won."""
+    won = move([plan.moved for plan in plans], at)
+    winners = [plan for plan in plans if plan.row.id in won]
+    write_rows(winners)
+    return winners
+
+
+def write_rows(plans: Sequence[Plan]) -> None:
+    """Write the results, escalations and violations of plans whose records are written."""
+    if superseded := [pk for plan in plans for pk in plan.superseded]:
+        StepResult.objects.filter(pk__in=superseded).update(superseded=True)
+    sql.insert(StepResult, RESULT_COLUMNS, [[r[c] for c in RESULT_COLUMNS] for p in plans for r in p.results])
+    escalated = [plan for plan in plans if plan.escalation is not None]
+    if escalated:
+        _write_escalations(escalated)
+    rows = [[v[c] for c in VIOLATION_COLUMNS] for plan in plans for v in plan.violations]
+    sql.insert(ViolationRow, VIOLATION_COLUMNS, rows)
+
+
+def _write_escalations(plans: Sequence[Plan]) -> None:
+    queues = Queue.objects.in_bulk({p.escalation["queue_id"] for p in plans if p.escalation})
+    results = _awaiting_results(plans)
+    rows = []
+    for plan in plans:
+        values = plan.escalation
+        assert values is not None  # noqa: S101 - chosen by the caller
+        values["due_at"] = plan.at + queues[values["queue_id"]].due_within
+        values["result_id"] = values["result_id"] or results.get(plan.row.id)
+        rows.append([values[c] for c in ESCALATION_COLUMNS])
+    sql.insert(Escalation, ESCALATION_COLUMNS, rows)
+    opened = Escalation.objects.unresolved().filter(record__in=[p.row.id for p in plans])
+    ids = dict(opened.values_list("record_id", "pk"))
+    for plan in plans:
+        for violation in plan.violations:
+            violation["escalation_id"] = ids[plan.row.id]
+
+
+def _awaiting_results(plans: Sequence[Plan]) -> dict[int, int]:
+    """The ids of the results just written by plans that escalate over one, by record."""
+    records = [p.row.id for p in plans if p.results]
+    newest = StepResult.objects.filter(record__in=records).order_by("pk").values_list("record_id", "pk")
+    return dict(newest)
+
+
+def judged(plan: Plan, judgement: Judgement, step: Step) -> dict[str, Any]:
+    """The columns of a StepResult that a judgement fills."""
+    return {
+        "confidence": judgement.confidence,
+        "bar": step.confidence,
+        "unknown_fields": as_json(judgement.unknown),
+        "code": judgement.code,
+        "message": judgement.sentence,
+        "contract_hash": contract_hash(step.returns),
+    }

@@ -1,0 +1,227 @@
+"""Opening records: what comes in is kept, whatever it is."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+
+from handoffs import conf, dispatch, engine, strict_json
+from handoffs.actions.plans import Plan, nobody, queue_id, write_rows
+from handoffs.engine import as_json
+from handoffs.contracts import Contract, Violation, check, contract_hash, from_flaws
+from handoffs.errors import ExternalIdInUse, UnknownQueue
+from handoffs.flows import Flow
+from handoffs.models import Attachment, Record, sql
+from handoffs.models.moves import RecordRow, create, digest
+from handoffs.states import INTAKE, Event, Kind, Outcome, Side, Status
+
+Document = tuple[str, str, bytes]
+"""(file name, media type, content)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """One record to be opened: its body as sent, and what comes along."""
+
+    body: bytes
+    external_id: str | None = None
+    attachments: Sequence[Document] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What became of an opening. `conflict`: the external id is taken by a record with another body; nothing was written."""
+
+    record_id: int
+    status: str
+    created: bool
+    conflict: bool = False
+    violations: tuple[Violation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    text: str
+    encoding: str
+    value: Contract | None
+    data: object
+    violations: tuple[Violation, ...]
+    unknown: tuple[str, ...] = ()
+
+
+def open_record(*, flow: Flow, opening: Opening, actor: str) -> Opened:
+    """Open one record.
+
+    Raises:
+        ExternalIdInUse: a record of this flow has the external id and another body; nothing was written.
+        UnknownQueue: a queue that the flow names does not exist.
+    """
+    opened = open_records(flow=flow, openings=[opening], actor=actor)[0]
+    if opened.conflict:
+        raise ExternalIdInUse(f"“{opening.external_id}” is record {opened.record_id}, with another body.")
+    return opened
+
+
+@transaction.atomic
+def open_records(*, flow: Flow, openings: Sequence[Opening], actor: str) -> list[Opened]:
+    """Open many records in one transaction; one answer each, in order. A bad one never hurts its neighbours.
+
+    The same external id with the same body gives the same answer again and opens nothing.
+    """
+    at = sql.now()
+    judged = [_judge(flow, opening.body) for opening in openings]
+    plans = [_plan(flow, o, j, actor, at) for o, j in zip(openings, judged, strict=True)]
+    distinct = _first_of_each(openings)
+    new = [plans[i] for i in distinct]
+    ids = create([_row(plan) for plan in new], [plan.moved.happened for plan in new], at)
+    written = [plan for plan in new if plan.row.salt in ids]
+    for plan in written:
+        plan.adopt(ids[plan.row.salt])
+    write_rows(written)
+    _attach(written, plans, openings, actor, at)
+    dispatch.ring_for(written)
+    return _answers(flow, openings, plans, judged, ids)
+
+
+def _judge(flow: Flow, body: bytes) -> _Judged:
+    read = strict_json.read(body, max_bytes=conf.get("MAX_BODY"))
+    if isinstance(read, tuple):
+        return _Judged(*_storable(body), None, None, from_flaws(read, side=Side.INTAKE))
+    checked = check(flow.intake, read.text, side=Side.INTAKE)
+    return _Judged(read.text, "", checked.value, read.data, checked.violations, checked.unknown)
+
+
+def _storable(body: bytes) -> tuple[str, str]:
+    """(text, encoding) that keeps bytes which the gate refused; base64 where they can't stand in a text column."""
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        return base64.b64encode(body).decode(), "base64"
+    return (base64.b64encode(body).decode(), "base64") if "\0" in text else (text, "")
+
+
+def _plan(flow: Flow, opening: Opening, judged: _Judged, actor: str, at: datetime) -> Plan:
+    plan = Plan(_blank(flow, opening, judged, actor, at), flow, at, actor)
+    first = flow.steps[0]
+    plan.happen_opened(judged.text)
+    if judged.violations:
+        plan.happen(Event.REFUSE, Status.ESCALATED, code="intake_contract")
+        plan.escalate(Kind.REFUSED, Side.INTAKE, judged.violations, code="intake_contract")
+        return plan
+    plan.place(first)
+    plan.describe(judged.value, judged.data)
+    plan.result(
+        INTAKE,
+        Side.INTAKE,
+        Outcome.ACCEPTED,
+        output=judged.text,
+        contract_hash=contract_hash(flow.intake),
+        unknown_fields=as_json(judged.unknown),
+    )
+    if first.by != "worker":
+        plan.arrive(engine.enter(flow, first.name, judged.text, outputs=_none, may_start=_never), nobody(actor))
+    return plan
+
+
+def _none(name: str) -> None:
+    return None
+
+
+def _never(step: object) -> bool:
+    return False
+
+
+def _blank(flow: Flow, opening: Opening, judged: _Judged, actor: str, at: datetime) -> RecordRow:
+    queue = queue_id(flow.queue_of(INTAKE), 0)
+    if not queue:
+        raise UnknownQueue(f"Flow {flow.name} escalates to the queue “{flow.escalate_to}”, which does not exist.")
+    return RecordRow(
+        id=0,
+        flow=flow.name,
+        external_id=opening.external_id,
+        status=Status.READY.value,
+        step=INTAKE,
+        queue_id=queue,
+        job_queue="",
+        attempt=0,
+        tries_left=0,
+        available_at=at,
+        started_at=None,
+        lease_expires_at=None,
+        claimed_with=0,
+        alone=False,
+        payload=judged.text,
+        encoding=judged.encoding,
+        answer="",
+        title="",
+        columns="[]",
+        priority=0,
+        producer=actor,
+        opened_at=at,
+        ended_at=None,
+        purged_at=None,
+        salt=secrets.token_hex(16),
+        seq=0,
+        head="",
+    )
+
+
+def _row(plan: Plan) -> RecordRow:
+    """The row as the plan leaves it."""
+    return RecordRow(**{name: plan.get(name) for name in RecordRow.__dataclass_fields__})
+
+
+def _first_of_each(openings: Sequence[Opening]) -> list[int]:
+    """The places of the openings that are not repeats of an external id within the same call."""
+    seen: set[str] = set()
+    places = []
+    for place, opening in enumerate(openings):
+        if opening.external_id is None or opening.external_id not in seen:
+            places.append(place)
+        if opening.external_id is not None:
+            seen.add(opening.external_id)
+    return places
+
+
+def _attach(
+    written: Sequence[Plan], plans: Sequence[Plan], openings: Sequence[Opening], actor: str, at: datetime
+) -> None:
+    new = {id(plan) for plan in written}
+    limit = conf.get("MAX_ATTACHMENT")
+    Attachment.objects.bulk_create(
+        Attachment(
+            record_id=plan.row.id,
+            name=name[:255],
+            media_type=media_type,
+            size=len(content),
+            digest=hashlib.sha256(content).hexdigest(),
+            content=content if len(content) <= limit else None,
+            added_at=at,
+            added_by=actor,
+        )
+        for plan, opening in zip(plans, openings, strict=True)
+        if id(plan) in new
+        for name, media_type, content in opening.attachments
+    )
+
+
+def _answers(
+    flow: Flow, openings: Sequence[Opening], plans: Sequence[Plan], judged: Sequence[_Judged], ids: dict[str, int]
+) -> list[Opened]:
+    taken = [o.external_id for o, p in zip(openings, plans, strict=True) if p.row.salt not in ids]
+    there = {r.external_id: r for r in Record.objects.filter(flow=flow.name, external_id__in=taken)} if taken else {}
+    answers = []
+    for opening, plan, j in zip(openings, plans, judged, strict=True):
+        if plan.row.salt in ids:
+            answers.append(Opened(ids[plan.row.salt], plan.status.value, True, violations=j.violations))
+            continue
+        record = there[opening.external_id]
+        same = record.transitions.filter(seq=1, digest=digest(record.salt, j.text)).exists()
+        answers.append(Opened(record.pk, record.status, False, conflict=not same, violations=j.violations))
+    return answers

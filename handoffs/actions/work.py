@@ -1,0 +1,293 @@
+"""Work: claim ready records, commit what attempts delivered, renew and hand back.
+
+A claim and a commit are short transactions; the step's code runs between them, outside of any. What judges a commit is
+the attempt's number and the status `running`: after a takeover, a close or a release it comes late and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from handoffs import dispatch, engine
+from handoffs.actions.plans import Claimer, Plan, Started, carry_out, judged
+from handoffs.crashpoints import reach
+from handoffs.engine import Delivery, Judgement, as_json
+from handoffs.errors import StaleAttempt, UnknownFlow, UnknownStep
+from handoffs.flows import Flow, Step, get_flow
+from handoffs.models import Record, StepResult, sql
+from handoffs.models.moves import RecordRow, lock, rows_where
+from handoffs.states import Event, Outcome, Side, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An attempt that delivered nothing. A `released` one is handed back and gets its try back."""
+
+    code: str
+    sentence: str
+    permanent: bool = False
+    released: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An attempt that needs a person's answer first."""
+
+    question: str
+    answers: tuple[str, ...] = ()
+
+
+Ended = Delivery | Failure | Question
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """An attempt that has ended, and how."""
+
+    record_id: int
+    attempt: int
+    ended: Ended
+    body: str = ""  # what the attempt was handed
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What a claim took: how many ready records it looked at, and the attempts that began."""
+
+    seen: int
+    started: list[Started]
+
+
+# --- claim -----------------------------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def claim_ready(*, job_queue: str, actor: str, limit: int) -> Claimed:
+    """Start up to `limit` ready records of a job queue; those whose input breaks its contract are refused instead."""
+    at = sql.now()
+    rows = rows_where(
+        "status = 'ready' AND job_queue = %s AND available_at <= %s", [job_queue, at], limit=limit, order="available_at, id"
+    )
+    return _enter_all(_alone_or_together(rows), at, actor, lambda step: step.by == "worker" and step.job_queue == job_queue)
+
+
+@transaction.atomic
+def claim_step(*, flow: Flow, step: Step, actor: str, limit: int) -> Claimed:
+    """Start up to `limit` ready records of one step, for an agent outside."""
+    at = sql.now()
+    rows = rows_where(
+        "status = 'ready' AND flow = %s AND step = %s AND available_at <= %s",
+        [flow.name, step.name, at],
+        limit=limit,
+        order="available_at, id",
+    )
+    return _enter_all(_alone_or_together(rows), at, actor, lambda s: s is step)
+
+
+def _alone_or_together(rows: list[RecordRow]) -> list[RecordRow]:
+    """A record marked alone is claimed by itself, the others together without it."""
+    if rows and rows[0].alone:
+        return rows[:1]
+    return [row for row in rows if not row.alone]
+
+
+def _enter_all(rows: Sequence[RecordRow], at: datetime, actor: str, may_start: Callable[[Step], bool]) -> Claimed:
+    claimer = Claimer(actor, may_start, len(rows))
+    plans = [plan for row in rows if (plan := _entering(row, at, claimer))]
+    reach("in_claim")
+    won = carry_out(plans, at)
+    dispatch.ring_for(won)
+    return Claimed(len(rows), [plan.started for plan in won if plan.started])
+
+
+def _entering(row: RecordRow, at: datetime, claimer: Claimer) -> Plan | None:
+    try:
+        flow = get_flow(row.flow)
+        step = flow.step(row.step)
+    except (UnknownFlow, UnknownStep):
+        return None  # a rolling deploy, or a step that is gone: the reconciler strands it in time
+    plan = Plan(row, flow, at, claimer.actor)
+    if step.name != row.step:
+        plan.rename(step)
+    arrival = engine.enter(flow, step.name, row.payload, outputs=outputs_of(row.id), may_start=claimer.may_start)
+    plan.arrive(arrival, claimer)
+    return plan if plan.moved.happened else None
+
+
+def outputs_of(record_id: int) -> engine.Outputs:
+    """Reads the latest standing output of an earlier step, when a step takes one."""
+
+    def latest(step: str) -> str | None:
+        found = StepResult.objects.standing().filter(record=record_id, step=step).exclude(side=Side.RECEIVES.value)
+        return found.order_by("-pk").values_list("output", flat=True).first()
+
+    return latest
+
+
+# --- commit ----------------------------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def commit(finished: Sequence[Finished], claimer: Claimer) -> list[Started]:
+    """Write how attempts ended, and go on: the attempts at next steps that began in the same commit."""
+    at = sql.now()
+    rows = lock(f.record_id for f in finished)
+    plans = [_ended(rows[f.record_id], f, at, claimer) for f in finished if f.record_id in rows]
+    won = carry_out(plans, at)
+    reach("in_commit")
+    dispatch.ring_for(won)
+    return [plan.started for plan in won if plan.started]
+
+
+@transaction.atomic
+def commit_one(finished: Finished, claimer: Claimer) -> Plan:
+    """Write how one attempt ended.
+
+    Raises:
+        StaleAttempt: it came late; it is kept in the history, and changes nothing.
+    """
+    at = sql.now()
+    row = lock([finished.record_id])[finished.record_id]
+    plan = _ended(row, finished, at, claimer)
+    carry_out([plan], at)
+    dispatch.ring_for([plan])
+    return plan
+
+
+def is_current(row: RecordRow, attempt: int) -> bool:
+    return row.status == Status.RUNNING and row.attempt == attempt
+
+
+def _ended(row: RecordRow, finished: Finished, at: datetime, claimer: Claimer) -> Plan:
+    flow = get_flow(row.flow)
+    plan = Plan(row, flow, at, claimer.actor)
+    if not is_current(row, finished.attempt):
+        _keep_late(plan, finished)
+        return plan
+    step, ended = flow.step(row.step), finished.ended
+    if isinstance(ended, Failure) and ended.released:
+        hand_back(plan, step, ended)
+        return plan
+    judgement = _judge(step, row, finished)
+    columns: dict[str, Any] = {}
+    if isinstance(ended, Delivery):
+        columns = _delivered(ended)
+    settle(plan, step, judgement, columns)
+    if judgement.event is Event.ACCEPT and isinstance(ended, Delivery):
+        go_on(plan, step, ended.output, claimer)
+    return plan
+
+
+def _judge(step: Step, row: RecordRow, finished: Finished) -> Judgement:
+    ended = finished.ended
+    if isinstance(ended, Delivery):
+        return engine.judge(step, finished.body or row.payload, ended, tries_left=row.tries_left)
+    if isinstance(ended, Question):
+        return engine.ask(ended.question, ended.answers)
+    return engine.fail(
+        step, code=ended.code, sentence=ended.sentence, permanent=ended.permanent, tries_left=row.tries_left
+    )
+
+
+def _delivered(delivery: Delivery) -> dict[str, Any]:
+    return {
+        "output": delivery.output,
+        "field_confidence": as_json(dict(delivery.field_confidence)),
+        "evidence": as_json(dict(delivery.evidence)),
+        "usage": as_json(dict(delivery.usage)),
+    }
+
+
+def _keep_late(plan: Plan, finished: Finished) -> None:
+    """Keep what came after its attempt had ended; it changes nothing."""
+    ended = finished.ended
+    output = ended.output if isinstance(ended, Delivery) else None
+    plan.happen(Event.LATE, plan.status, code="stale_attempt", body=output)
+    plan.result(
+        plan.step, Side.RETURNS, Outcome.LATE, attempt=finished.attempt, output=output, code="stale_attempt"
+    )
+
+
+def hand_back(plan: Plan, step: Step, failure: Failure, *, alone: bool = False) -> None:
+    """Back to ready, with the try given back."""
+    row = plan.row
+    outcome = Outcome.LEASE_LOST if alone else Outcome.RELEASED
+    plan.result(
+        step.name,
+        Side.RETURNS,
+        outcome,
+        attempt=row.attempt,
+        started_at=row.started_at,
+        code=failure.code,
+        message=failure.sentence,
+    )
+    plan.happen(Event.RELEASE, Status.READY, code=failure.code)
+    plan.set(tries_left=row.tries_left + 1, available_at=plan.at, alone=alone or row.alone)
+
+
+def settle(plan: Plan, step: Step, judgement: Judgement, columns: dict[str, Any]) -> None:
+    """Write an attempt's end, short of moving on: the result, and what a retry, an escalation or a question needs."""
+    row = plan.row
+    values = judged(plan, judgement, step) | columns
+    plan.result(
+        step.name, Side.RETURNS, judgement.outcome, attempt=row.attempt, started_at=row.started_at, **values
+    )
+    if judgement.event in {Event.ACCEPT, Event.RETRY} and judgement.violations:
+        plan.note(judgement.violations, step=step, side=Side.RETURNS, attempt=row.attempt)
+    if judgement.event is Event.RETRY:
+        plan.happen(Event.RETRY, Status.READY, code=judgement.code)
+        plan.set(available_at=plan.at + timedelta(seconds=judgement.delay))
+    elif judgement.event is Event.ESCALATE:
+        plan.happen(Event.ESCALATE, Status.ESCALATED, code=judgement.code, body=columns.get("output"))
+        plan.escalate_judged(judgement, step)
+    elif judgement.event is Event.ASK:
+        plan.happen(Event.ASK, Status.ESCALATED, code="asked")
+        plan.set(tries_left=row.tries_left + 1)
+        plan.escalate_judged(judgement, step)
+
+
+def go_on(plan: Plan, step: Step, output: str, claimer: Claimer) -> None:
+    """Move on from a step whose output was taken: finish, or arrive at the next step in the same commit."""
+    following = plan.flow.following(step.name)
+    plan.hand_over(output)
+    plan.describe_text(output, step.returns)
+    if following is None:
+        plan.happen(Event.FINISH, Status.COMPLETED, body=output)
+        return
+    plan.happen(Event.ACCEPT, Status.READY, body=output)
+    plan.place(following)
+    outputs = plan.outputs(step.name, output, outputs_of(plan.row.id))
+    plan.arrive(
+        engine.enter(plan.flow, following.name, output, outputs=outputs, may_start=claimer.may_start), claimer
+    )
+
+
+# --- while it runs ---------------------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def renew(attempts: Mapping[int, int]) -> dict[int, datetime]:
+    """Renew the leases of running attempts, given as record id → attempt; when the leases of those still running end."""
+    at = sql.now()
+    current = [row for row in lock(attempts).values() if is_current(row, attempts[row.id])]
+    ends = {row.id: at + timedelta(seconds=get_flow(row.flow).step(row.step).lease_seconds) for row in current}
+    rows = [[row.id, row.status, row.attempt, ends[row.id]] for row in current]
+    won = sql.update(Record, keep=("status", "attempt"), columns=("lease_expires_at",), coalesced=(), rows=rows)
+    return {record_id: ends[record_id] for record_id in won}
+
+
+def heartbeat(*, record_id: int, attempt: int) -> datetime:
+    """Renew one lease; when it ends now.
+
+    Raises:
+        StaleAttempt: the attempt no longer runs.
+    """
+    renewed = renew({record_id: attempt})
+    if record_id not in renewed:
+        raise StaleAttempt(f"Attempt {attempt} of record {record_id} no longer runs.")
+    return renewed[record_id]

@@ -1,0 +1,38 @@
+"""Bodies as text: their digests, their bytes as sent, and whether two of them say the same."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+
+
+def body_digest(text: str) -> str:
+    """The digest that a form carries for the body it shows: SHA-256 of the text, hexadecimal."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def raw_bytes(text: str, encoding: str) -> bytes:
+    """The bytes as sent, of a body that is kept as text or (encoding "base64") could not be."""
+    return base64.b64decode(text) if encoding == "base64" else text.encode("utf-8", "surrogatepass")
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two bodies say the same: neither the order of keys nor 1.10 against 1.1 is a difference."""
+    if one == other:
+        return True
+    try:
+        return _equal(json.loads(one), json.loads(other))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _equal(one: object, other: object) -> bool:
+    # Python takes True for 1; JSON does not.
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_equal(one[k], other[k]) for k in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    return one == other

@@ -1,0 +1,28 @@
+"""The product's own settings: `HANDOFFS_<NAME>` in Django's settings, with the defaults stated here and nowhere else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+
+DEFAULTS: dict[str, Any] = {
+    "MAX_BODY": 2_000_000,  # bytes of one body
+    "MAX_ATTACHMENT": 10_000_000,  # bytes of one attached document
+    "BATCH": 50,  # records in one claim of a worker
+    "SLICE": 120.0,  # seconds after which a draining worker ends its bell and rings the next
+    "PERIOD": 5.0,  # seconds between two rounds of the reconciler
+    "UNDO": 10.0,  # seconds in which a verdict can be taken back
+    "CLAIM": 15 * 60.0,  # seconds that a reviewer's claim lasts without activity
+    "STRAND_AFTER": 600.0,  # seconds that a record waits for a step that the code no longer has
+    "INTAKE_BATCH": 200,  # records opened in one transaction
+}
+
+
+def get(name: str) -> Any:
+    """The value of one setting.
+
+    Raises:
+        KeyError: no such setting.
+    """
+    return getattr(settings, f"HANDOFFS_{name}", DEFAULTS[name])

@@ -1,0 +1,85 @@
+"""Bells: RQ jobs that say “there is ready work on this job queue”, and carry nothing else that matters.
+
+The row is the truth; a bell that is lost costs latency until the reconciler rings again, and one too many costs nothing.
+Besides `jobs` and `reconcile`, only this module knows RQ.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+import django_rq
+from django.conf import settings
+from django.db import transaction
+from redis.exceptions import RedisError
+from rq.job import Job
+
+from handoffs.errors import QueueServerAway
+
+logger = logging.getLogger(__name__)
+
+SERVE = "handoffs.jobs.serve"
+ALLOWED_FUNCTIONS = frozenset({SERVE})
+FAILURE_TTL = 24 * 60 * 60  # seconds; RQ's default is a year
+
+
+class Bell(Job):  # type: ignore[misc]
+    """A job that runs nothing but our own functions, whatever somebody wrote into Redis."""
+
+    @property
+    def func(self) -> Callable[..., Any]:
+        if self.func_name not in ALLOWED_FUNCTIONS:
+            raise PermissionError(f"job {self.id} asks for a function that workers here do not run")
+        found: Callable[..., Any] = super().func
+        return found
+
+
+class Placed(Protocol):
+    """Something that knows on which job queue its record is ready, if it is."""
+
+    @property
+    def ready_on(self) -> str: ...
+
+
+def ring_for(placed: Iterable[Placed]) -> None:
+    """After the commit, ring for every job queue on which one of these became ready."""
+    for name in sorted({p.ready_on for p in placed} - {""}):
+        ring_after_commit(name)
+
+
+def ring_after_commit(job_queue: str) -> None:
+    transaction.on_commit(lambda: ring(job_queue), robust=True)
+
+
+def ring(job_queue: str) -> bool:
+    """Ring unless a bell already waits; False if the job queue server is away."""
+    if job_queue not in settings.RQ_QUEUES or not settings.REDIS_URL:
+        return False
+    try:
+        queue = django_rq.get_queue(job_queue)
+        if queue.connection.llen(queue.key) == 0:
+            queue.enqueue_call(SERVE, args=(job_queue,), job_id=_fresh(job_queue), result_ttl=0, failure_ttl=FAILURE_TTL)
+        return True
+    except RedisError as error:
+        logger.warning("bell for %s not rung, the reconciler will: %s", job_queue, type(error).__name__)
+        return False
+
+
+def _fresh(job_queue: str) -> str:
+    return f"bell-{job_queue}-{uuid.uuid4().hex}"
+
+
+def has_bell(job_queue: str) -> bool:
+    """Whether a bell waits in the job queue's list; RQ's other registries are not to be trusted.
+
+    Raises:
+        QueueServerAway: the server can't be reached.
+    """
+    try:
+        queue = django_rq.get_queue(job_queue)
+        return bool(queue.connection.llen(queue.key))
+    except RedisError as error:
+        raise QueueServerAway(f"The job queue server does not answer ({type(error).__name__}).") from error

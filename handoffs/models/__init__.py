@@ -1,0 +1,22 @@
+"""The tables. Reads are querysets with domain names; `moves.move` is the only way a record's row changes."""
+
+from handoffs.models.escalations import Alert, Escalation
+from handoffs.models.history import AuditEntry, ContractVersion, Heartbeat, Transition
+from handoffs.models.queues import Membership, Queue
+from handoffs.models.records import Attachment, Comment, Record, StepResult, Violation
+
+__all__ = [
+    "Alert",
+    "Attachment",
+    "AuditEntry",
+    "Comment",
+    "ContractVersion",
+    "Escalation",
+    "Heartbeat",
+    "Membership",
+    "Queue",
+    "Record",
+    "StepResult",
+    "Transition",
+    "Violation",
+]

@@ -1,0 +1,171 @@
+"""The one mutator of records: `create` brings rows in, `move` changes them, both with their history rows.
+
+A move is a compare-and-set on status, attempt and `seq` (the number of the last history row). Whoever read an older row
+loses and changes nothing; only winners get history rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from handoffs.models import sql
+from handoffs.models.history import Transition
+from handoffs.models.records import Record
+from handoffs.states import Event, Status, require
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordRow:
+    """A record's row as it was read."""
+
+    id: int
+    flow: str
+    external_id: str | None
+    status: str
+    step: str
+    queue_id: int
+    job_queue: str
+    attempt: int
+    tries_left: int
+    available_at: datetime
+    started_at: datetime | None
+    lease_expires_at: datetime | None
+    claimed_with: int
+    alone: bool
+    payload: str
+    encoding: str
+    answer: str
+    title: str
+    columns: str
+    priority: int
+    producer: str
+    opened_at: datetime
+    ended_at: datetime | None
+    purged_at: datetime | None
+    salt: str
+    seq: int
+    head: str
+
+
+COLUMNS: tuple[str, ...] = tuple(RecordRow.__dataclass_fields__)
+# What a move sets whole, and what it leaves as it is unless told.
+SET = (
+    "status", "step", "queue_id", "job_queue", "attempt", "tries_left", "available_at", "started_at", "lease_expires_at",
+    "claimed_with", "alone", "encoding", "answer", "ended_at", "purged_at", "priority", "seq", "head",
+)  # fmt: skip
+KEEP_UNLESS_TOLD = ("payload", "title", "columns", "salt")
+FENCE = ("status", "attempt", "seq")
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """One event of a record, to become one history row."""
+
+    event: Event
+    old: Status | None
+    new: Status
+    step: str
+    attempt: int
+    actor: str
+    code: str = ""
+    body: str | None = None  # only its salted digest is kept
+
+
+@dataclass(slots=True)
+class Move:
+    """From a row as it was read to what it shall be, and what happened on the way."""
+
+    row: RecordRow
+    changes: dict[str, Any] = field(default_factory=dict)
+    happened: list[Happened] = field(default_factory=list)
+
+
+def digest(salt: str, body: str) -> str:
+    """The salted digest of a body, hexadecimal: SHA-256 of the salt and the UTF-8 text."""
+    return hashlib.sha256((salt + body).encode()).hexdigest()
+
+
+def chain(head: str, values: Sequence[Any]) -> str:
+    """The next hash of a record's chain: SHA-256 of the hash before and the canonical row, hexadecimal."""
+    canonical = json.dumps(values, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256((head + canonical).encode()).hexdigest()
+
+
+HISTORY = ("record_id", "seq", "event", "old_status", "new_status", "step", "attempt", "actor", "code", "digest")
+
+
+def history_rows(
+    record_id: int, salt: str, seq: int, head: str, happened: Iterable[Happened], at: datetime
+) -> tuple[list[list[Any]], int, str]:
+    """(rows for Transition, last seq, new head). Each event is held against the table of states.
+
+    Raises:
+        TransitionNotAllowed: an event that the table does not know.
+    """
+    rows: list[list[Any]] = []
+    for h in happened:
+        require(h.old, h.event, h.new)
+        seq += 1
+        marked = digest(salt, h.body) if h.body is not None else ""
+        old = h.old.value if h.old else ""
+        values = [record_id, seq, h.event.value, old, h.new.value, h.step, h.attempt, h.actor, h.code, marked]
+        head = chain(head, [*values, at.isoformat(timespec="microseconds")])
+        rows.append([*values, at, head])
+    return rows, seq, head
+
+
+def move(moves: Sequence[Move], at: datetime) -> set[int]:
+    """Make the moves so, all in one statement each for records and history. Returns the ids of the winners."""
+    rows: list[list[Any]] = []
+    history: dict[int, list[list[Any]]] = {}
+    for m in moves:
+        row = m.row
+        history[row.id], seq, head = history_rows(row.id, row.salt, row.seq, row.head, m.happened, at)
+        new = {name: getattr(row, name) for name in SET} | m.changes | {"seq": seq, "head": head}
+        fence = (row.status, row.attempt, row.seq)
+        rows.append([row.id, *fence, *(new[c] for c in SET), *(m.changes.get(c) for c in KEEP_UNLESS_TOLD)])
+    won = sql.update(Record, keep=FENCE, columns=SET, coalesced=KEEP_UNLESS_TOLD, rows=rows)
+    _write_history([line for record_id in won for line in history[record_id]])
+    return won
+
+
+def create(rows: Sequence[RecordRow], happened: Sequence[Sequence[Happened]], at: datetime) -> dict[str, int]:
+    """Bring new records in; the ids of those that came in, by salt. A taken (flow, external_id) is left out.
+
+    The `id` of the rows is ignored. History is written once the ids are known, in the same transaction.
+    """
+    columns = [c for c in COLUMNS if c != "id"]
+    ids = sql.insert_returning(
+        Record, columns, [[getattr(r, c) for c in columns] for r in rows], "salt", "flow, external_id"
+    )
+    history, heads = [], []
+    for row, events in zip(rows, happened, strict=True):
+        if row.salt in ids:
+            lines, seq, head = history_rows(ids[row.salt], row.salt, 0, "", events, at)
+            history += lines
+            heads.append([ids[row.salt], 0, seq, head])
+    sql.update(Record, keep=("seq",), columns=("seq", "head"), coalesced=(), rows=heads)
+    _write_history(history)
+    return ids
+
+
+def _write_history(rows: list[list[Any]]) -> None:
+    sql.insert(Transition, [*HISTORY, "happened_at", "hash"], rows)
+
+
+def lock(ids: Iterable[int]) -> dict[int, RecordRow]:
+    """The rows of these records, locked until the transaction ends, in the order of their ids."""
+    where, params = sql.any_of(ids)
+    found = sql.select(Record, COLUMNS, f"{where} ORDER BY id", params)
+    return {row["id"]: RecordRow(**row) for row in found}
+
+
+def rows_where(where: str, params: Sequence[Any], *, limit: int, order: str = "id") -> list[RecordRow]:
+    """Rows that fit a condition and nobody else has locked."""
+    found = sql.select(Record, COLUMNS, f"{where} ORDER BY {order} LIMIT %s", [*params, limit], skip_locked=True)
+    return [RecordRow(**row) for row in found]

@@ -1,0 +1,112 @@
+"""Queues: named inboxes with an owner."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from handoffs.states import Role
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+
+    Viewer = AbstractBaseUser | AnonymousUser
+
+DEFAULT_CLOSE_REASONS = "Duplicate\nNot ours\nSent by mistake\nCannot be repaired"
+
+
+class QueueQuerySet(models.QuerySet["Queue"]):
+    def visible_to(self, user: Viewer) -> Self:
+        """The queues that a person is a member of, owns or backs; all of them for an admin."""
+        if not user.is_active:
+            return self.none()
+        if user.is_superuser:  # type: ignore[union-attr]
+            return self
+        return self.filter(Q(pk__in=Membership.objects.filter(user_id=user.pk).values("queue")) | _leads(user))
+
+    def decidable_by(self, user: Viewer) -> Self:
+        """The queues in which a person may decide."""
+        if not user.is_active:
+            return self.none()
+        if user.is_superuser:  # type: ignore[union-attr]
+            return self
+        deciding = Membership.objects.filter(user_id=user.pk, role__in=[Role.REVIEWER, Role.OWNER])
+        return self.filter(Q(pk__in=deciding.values("queue")) | _leads(user))
+
+
+def _leads(user: Viewer) -> Q:
+    return Q(owner_id=user.pk) | Q(backup_id=user.pk)
+
+
+class Queue(models.Model):
+    """A named inbox. It cannot exist without an owner."""
+
+    slug = models.SlugField(_("name"), max_length=100, unique=True)
+    title = models.CharField(_("title"), max_length=200)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, related_name="owned_queues", verbose_name=_("owner")
+    )
+    backup = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.PROTECT,
+        related_name="backed_queues",
+        null=True,
+        blank=True,
+        verbose_name=_("backup"),
+    )
+    members = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="queues")
+    due_within = models.DurationField(
+        _("due within"), default=timedelta(days=1), help_text=_("From the escalation to the decision.")
+    )
+    instructions = models.TextField(
+        _("instructions"), blank=True, default="", help_text=_("Shown above every item of the queue.")
+    )
+    close_reasons = models.TextField(
+        _("reasons to close"), default=DEFAULT_CLOSE_REASONS, help_text=_("One on each line.")
+    )
+
+    objects = QueueQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("queue")
+        verbose_name_plural = _("queues")
+
+    def __str__(self) -> str:
+        return self.title or self.slug
+
+    @property
+    def reasons(self) -> list[str]:
+        return [line.strip() for line in self.close_reasons.splitlines() if line.strip()]
+
+
+class Membership(models.Model):
+    """What one person may do in one queue."""
+
+    queue = models.ForeignKey(Queue, models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
+    role = models.CharField(
+        _("role"),
+        max_length=10,
+        choices=[
+            (Role.VIEWER.value, _("viewer: sees")),
+            (Role.REVIEWER.value, _("reviewer: sees and decides")),
+            (Role.OWNER.value, _("owner: sees, decides and looks after the queue")),
+        ],
+        default=Role.REVIEWER.value,
+    )
+
+    class Meta:
+        verbose_name = _("member")
+        verbose_name_plural = _("members")
+        constraints = [
+            models.UniqueConstraint(fields=["queue", "user"], name="one_membership"),
+            models.CheckConstraint(condition=Q(role__in=[role.value for role in Role]), name="membership_role"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} ({self.role})"
