@@ -1,7 +1,7 @@
 """Contracts: what a step needs and what it hands over, and how a body is held against them.
 
-A contract is a pydantic model. A broken contract is data, a tuple of `Violation`s, never an exception; only a contract that
-is itself declared wrongly raises.
+A contract is a pydantic model. A broken contract is data, a tuple of `Violation`s, never an exception; only a contract
+that is itself declared wrongly raises.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import isfinite
 from typing import Any, Final, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, PydanticUserError, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, SchemaValidator
 
 from handoffs import sentences, strict_types
@@ -30,9 +30,10 @@ Unknown = Literal["refuse", "count"]
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """Marks a fact, `Annotated[str, Carried()]`: a step whose input and output know the field must hand it on unchanged."""
+    """Marks a fact, `Annotated[str, Carried()]`: where a step's input and output know it, it is handed on unchanged."""
 
-    def __get_pydantic_json_schema__(self, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    @staticmethod  # so that `Carried` without its parentheses is the same mark
+    def __get_pydantic_json_schema__(core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return handler(core_schema) | {"x-carried": True}
 
 
@@ -59,8 +60,8 @@ class Contract(BaseModel):
     def __pydantic_on_complete__(cls) -> None:
         if cls.__base__ is BaseModel:  # Contract itself, which has no name yet
             return
-        for fault in strict_types.faults(cls.__pydantic_core_schema__, Contract):
-            raise DeclarationError(f"{cls.__name__}: {fault}")
+        if faults := dict.fromkeys(strict_types.faults(cls.__pydantic_core_schema__, Contract)):
+            raise DeclarationError(f"{cls.__name__}: {'; '.join(faults)}")
         cls.__pydantic_core_schema__ = strict_types.tighten(cls.__pydantic_core_schema__)
         # A complete model's old validator would be taken for the new one.
         cls.__pydantic_complete__ = False
@@ -80,7 +81,7 @@ class Violation:
     sentence: str
 
     def fingerprint(self, *, flow: str, seam: str, producer: str) -> str:
-        """Return 32 hex digits that are the same for the same break at the same seam, whichever item of a list has it."""
+        """Return 32 hex digits, the same for the same break at the same seam, whichever item of a list has it."""
         place = re.sub(r"/[0-9]+(?=/|$)", "/*", self.pointer)
         return _sha256([flow, seam, self.side, self.rule, place, producer])[:32]
 
@@ -98,7 +99,7 @@ class Checked:
 
 
 def check(contract: type[Contract], body: str, *, side: Side) -> Checked:
-    """Hold a body that passed the gate against a contract; never raises."""
+    """Hold a body that passed the gate against a contract; never raises for a body."""
     if not _counts_unknown(contract):
         value, violations = _judge(contract, body, side)
         return Checked(value, violations, _unknown(violations))
@@ -122,18 +123,18 @@ def check_carried(
 
 
 def from_flaws(flaws: Sequence[Flaw], *, side: Side, prefix: str = "") -> tuple[Violation, ...]:
-    """Return the flaws of a body as violations; `prefix` is the pointer of the contract's body within what was sent."""
-    return tuple(
-        Violation(side, flaw.pointer.removeprefix(prefix), flaw.code, "", flaw.received, flaw.sentence)
-        for flaw in flaws
-    )
+    """Return the flaws of what was sent as violations.
+
+    `prefix` is the pointer of the contract's body within it, such as "/output"; flaws outside are the envelope's.
+    """
+    return tuple(_from_flaw(flaw, side, prefix) for flaw in flaws)
 
 
 def read_confidence(raw: object) -> tuple[float | None, tuple[Violation, ...]]:
     """Read a confidence: a finite number from 0 to 1, or None where none is given. It is never scaled or clamped."""
     if raw is None:
         return None, ()
-    if isinstance(raw, int | float) and not isinstance(raw, bool) and isfinite(raw) and 0 <= raw <= 1:
+    if isinstance(raw, int | float) and not isinstance(raw, bool) and 0 <= raw <= 1:  # NaN compares with nothing
         return float(raw), ()
     sent = sentences.received(raw)
     sentence = f"Confidence is a number from 0 to 1, like 0.87; {sent} was sent."
@@ -154,8 +155,37 @@ def schema(contract: type[Contract]) -> dict[str, object]:
 
 @cache
 def contract_hash(contract: type[Contract]) -> str:
-    """Return 64 hex digits over the JSON Schema and the source of everything else that judges: validators, factories."""
-    return _sha256([schema(contract), strict_types.sources(contract.__pydantic_core_schema__)])
+    """Return 64 hex digits over the JSON Schema and the source of the functions that also judge, such as validators."""
+    return _sha256([schema(contract), strict_types.sources(_core_schema(contract))])
+
+
+def _sha256(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def _from_flaw(flaw: Flaw, side: Side, prefix: str) -> Violation:
+    inside = f"{flaw.pointer}/".startswith(f"{prefix}/")
+    where = flaw.pointer[len(prefix) :] if inside else flaw.pointer
+    return Violation(side if inside else Side.ENVELOPE, where, flaw.code, "", flaw.received, flaw.sentence)
+
+
+def _core_schema(contract: type[Contract]) -> Any:
+    """Return what pydantic judges by.
+
+    Raises:
+        DeclarationError: a type that the contract names is nowhere defined.
+    """
+    try:
+        contract.model_rebuild()  # does nothing unless a type was not yet defined at the class statement
+    except PydanticUserError as error:
+        raise DeclarationError(f"{contract.__name__}: {error.message}") from error
+    return contract.__pydantic_core_schema__
+
+
+@cache
+def _counts_unknown(contract: type[Contract]) -> bool:
+    models = (node["cls"] for node in strict_types.nodes(_core_schema(contract)) if node["type"] == "model")
+    return any(model.model_config["extra"] == "allow" for model in models)
 
 
 def _judge(
@@ -172,20 +202,20 @@ def _judge(
 
 def _violations(contract: type[Contract], body: str, side: Side, error: ValidationError) -> tuple[Violation, ...]:
     found: dict[tuple[str, str], sentences.Finding] = {}
-    places = strict_types.Places(contract.__pydantic_core_schema__, body)
+    places = strict_types.Places(_core_schema(contract), body)
     for detail in error.errors(include_url=False):
         finding = sentences.describe(detail)
         key = (pointer(places.path(detail["loc"])), finding.rule)
         # The members of a union each complain about the same place.
         found[key] = sentences.either(found[key], finding) if key in found else finding
-    all_ = [
+    violations = [
         Violation(side, where, rule, finding.expected, finding.received, finding.sentence)
         for (where, rule), finding in found.items()
     ]
-    if len(all_) <= MAX_VIOLATIONS:
-        return tuple(all_)
-    rest = f"{len(all_) - MAX_VIOLATIONS + 1:,} more violations are not listed."
-    return (*all_[: MAX_VIOLATIONS - 1], Violation(side, "", "too_many_violations", "", "", rest))
+    if len(violations) <= MAX_VIOLATIONS:
+        return tuple(violations)
+    rest = f"{len(violations) - MAX_VIOLATIONS + 1:,} more violations are not listed."
+    return (*violations[: MAX_VIOLATIONS - 1], Violation(side, "", "too_many_violations", "", "", rest))
 
 
 def _unknown(violations: Sequence[Violation]) -> tuple[str, ...]:
@@ -213,17 +243,22 @@ class _Known:
 @cache
 def _known(contract: type[Contract]) -> dict[str, _Known]:
     """Return the fields of a contract by their key in JSON."""
-    known = {}
-    for name, field in contract.model_fields.items():
-        parts = list(_parts(field.annotation))
-        marks = [*field.metadata, *parts]
-        nested = [part for part in parts if isinstance(part, type) and issubclass(part, Contract)]
-        known[field.alias or name] = _Known(
-            carried=any(mark is Carried or isinstance(mark, Carried) for mark in marks),
-            nested=nested[0] if len(nested) == 1 else None,
-            adapter=TypeAdapter(field.annotation),
-        )
-    return known
+    _core_schema(contract)
+    return {_key(name, field): _known_field(field) for name, field in contract.model_fields.items()}
+
+
+def _key(name: str, field: FieldInfo) -> str:
+    return field.validation_alias if isinstance(field.validation_alias, str) else name
+
+
+def _known_field(field: FieldInfo) -> _Known:
+    parts = list(_parts(field.annotation))
+    nested = [part for part in parts if isinstance(part, type) and issubclass(part, Contract)]
+    return _Known(
+        carried=any(mark is Carried or isinstance(mark, Carried) for mark in (*field.metadata, *parts)),
+        nested=nested[0] if len(nested) == 1 else None,
+        adapter=TypeAdapter[Any](field.annotation or Any),
+    )
 
 
 def _parts(annotation: Any) -> Iterator[Any]:
@@ -238,37 +273,21 @@ def _losses(
     if isinstance(given, list) and isinstance(output, list):
         for index, (before, after) in enumerate(zip(given, output, strict=False)):
             yield from _losses(receives, before, returns, after, (*path, index))
-        return
     if not isinstance(given, dict) or not isinstance(output, dict):
         return
     known = _known(receives)
     for key, after in _known(returns).items():
         if (before := known.get(key)) is None or key not in given:
             continue
-        here = (*path, key)
+        was, now = given[key], output.get(key)
         if before.carried or after.carried:
-            yield from _loss(before, given[key], after, output.get(key), here)
+            if was != now and not (before.reads_alike(was, now) and after.reads_alike(was, now)):
+                yield _loss(was, now, (*path, key))
         elif before.nested and after.nested:
-            yield from _losses(before.nested, given[key], after.nested, output.get(key), here)
+            yield from _losses(before.nested, was, after.nested, now, (*path, key))
 
 
-def _loss(
-    before: _Known, given: object, after: _Known, handed_on: object, path: tuple[str | int, ...]
-) -> Iterator[Violation]:
-    if given == handed_on or (before.reads_alike(given, handed_on) and after.reads_alike(given, handed_on)):
-        return
-    was, now = sentences.received(given), sentences.received(handed_on)
-    sentence = f"This fact must be handed on unchanged: it was {was} and became {now}."
-    yield Violation(Side.RETURNS, pointer(path), "carried_changed", was, now, sentence)
-
-
-@cache
-def _counts_unknown(contract: type[Contract]) -> bool:
-    return any(
-        (node.get("config") or {}).get("extra_fields_behavior") == "allow"
-        for node in strict_types.nodes(contract.__pydantic_core_schema__)
-    )
-
-
-def _sha256(value: object) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+def _loss(was: object, now: object, path: tuple[str | int, ...]) -> Violation:
+    before, after = sentences.received(was), sentences.received(now)
+    sentence = f"This fact must be handed on unchanged: it was {before} and became {after}."
+    return Violation(Side.RETURNS, pointer(path), "carried_changed", before, after, sentence)

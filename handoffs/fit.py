@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from handoffs.shapes import INFINITE, Edge, Shape, spoken
+from handoffs.shapes import DIGITS, INFINITE, Edge, Shape, spoken
 
 Level = Literal["error", "warning"]
 
@@ -171,6 +171,9 @@ def _other_type(given: Shape, needed: Shape, pointer: str) -> Gap:
 
 
 def _fit_values(given: Shape, needed: Shape, pointer: str) -> Iterator[Gap]:
+    if needed.values is None:
+        yield from _fit_format(given, needed, pointer)
+        yield from _fit_digits(given, needed, pointer)
     if given.values is not None:
         outside = [value for value in given.values if not _holds(value, needed)]
         if outside and len(outside) == len(given.values):
@@ -182,7 +185,7 @@ def _fit_values(given: Shape, needed: Shape, pointer: str) -> Iterator[Gap]:
         yield _warning("values_not_guaranteed", pointer, sentence)
     else:
         yield from _fit_edges(given, needed, pointer)
-        yield from _fit_text(given, needed, pointer)
+        yield from _fit_pattern(given, needed, pointer)
 
 
 def _holds(value: Any, needed: Shape) -> bool:
@@ -191,6 +194,8 @@ def _holds(value: Any, needed: Shape) -> bool:
     low, high = needed.edges()
     size = len(value) if isinstance(value, str | list | dict) else value
     if max(low, high) > (-INFINITE, False) and ((size, False) < low or (-size, False) < high):
+        return False
+    if (step := needed.schema.get("multipleOf")) and value % step:
         return False
     return _matches(value, needed.schema.get("pattern"))
 
@@ -227,7 +232,7 @@ def _is_beyond(end: Edge, start: Edge) -> bool:
     return end[0] + start[0] > 0 or (end[0] + start[0] == 0 and (end[1] or start[1]))
 
 
-def _fit_text(given: Shape, needed: Shape, pointer: str) -> Iterator[Gap]:
+def _fit_format(given: Shape, needed: Shape, pointer: str) -> Iterator[Gap]:
     comes, need = given.schema.get("format"), needed.schema.get("format")
     if need and comes != need:
         spoken_need = _FORMATS.get(need, f"text in the form {need}")
@@ -235,6 +240,18 @@ def _fit_text(given: Shape, needed: Shape, pointer: str) -> Iterator[Gap]:
             yield _error("incompatible_type", pointer, f"It comes as {_FORMATS[str(comes)]}, not {spoken_need}.")
         else:
             yield _warning("type_not_guaranteed", pointer, f"Not guaranteed: {spoken_need} is needed.")
+
+
+def _fit_pattern(given: Shape, needed: Shape, pointer: str) -> Iterator[Gap]:
     pattern = needed.schema.get("pattern")
     if pattern and given.schema.get("pattern") != pattern:
         yield _warning("limits_not_guaranteed", pointer, f"Not guaranteed: text that matches {pattern} is needed.")
+
+
+def _fit_digits(given: Shape, needed: Shape, pointer: str) -> Iterator[Gap]:
+    for word in DIGITS:
+        need = needed.schema.get(f"x-{word}", INFINITE)
+        comes = 0 if word == "decimal_places" and given.kind == "integer" else given.schema.get(f"x-{word}", INFINITE)
+        if comes > need:
+            limit = word.removeprefix("max_").replace("_", " ")
+            yield _warning("limits_not_guaranteed", pointer, f"Not guaranteed: at most {need} {limit} are needed.")

@@ -1,7 +1,7 @@
 """pydantic's errors in words that a reviewer understands, under rules that stay the same.
 
-Each error becomes a rule (a short stable word), what was expected (a noun phrase) and a sentence. pydantic's own wording
-changes between versions and speaks to programmers; it is shown only for errors that a contract's author wrote.
+Each error becomes a rule (a short stable word), what was expected (a noun phrase) and a sentence. pydantic's own
+wording changes between versions and speaks to programmers; it is shown only for errors that a contract's author wrote.
 """
 
 from __future__ import annotations
@@ -149,7 +149,10 @@ def either(one: Finding, other: Finding) -> Finding:
     if other.expected in one.expected.split(" or ") or not one.expected:
         return one
     expected = f"{one.expected} or {other.expected}"
-    return Finding(one.rule, expected, one.received, one.sentence.replace(_upper(one.expected), _upper(expected), 1))
+    sentence = one.sentence.replace(_upper(one.expected), _upper(expected)).replace(
+        f" {one.expected} ", f" {expected} "
+    )
+    return Finding(one.rule, expected, one.received, sentence)
 
 
 def received(value: object) -> str:
@@ -158,8 +161,9 @@ def received(value: object) -> str:
         return f"a list of {len(value):,} items"
     if isinstance(value, dict) and len(value) > 5:
         return f"an object of {len(value):,} fields"
-    if isinstance(value, str):
-        value = value[: MAX_SHOWN * 2] if len(value) > MAX_SHOWN * 2 else value
+    if isinstance(value, str) and len(value) > MAX_SHOWN:
+        cut = shown(value)
+        return cut if cut.endswith(" digits") else f'"{cut}'
     return shown(json.dumps(value, ensure_ascii=False, default=str))
 
 

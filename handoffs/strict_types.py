@@ -1,8 +1,8 @@
 """What a contract's types let through, made as narrow as the words say.
 
-pydantic's strict JSON mode still takes `"1_000"`, `" 10 "` and Arabic digits as decimals, `"1767225600"` as a date, and `true`
-where `Literal[1]` is written. `tighten` puts a guard before those types; `faults` finds what no guard can mend. Both read
-pydantic's core schema, the plain dictionaries from which it builds its validators.
+pydantic's strict JSON mode still takes `"1_000"`, `" 10 "` and Arabic digits as decimals, `"1767225600"` as a time, and
+`true` where `Literal[1]` is written. `tighten` puts a guard before those types; `faults` finds what no guard can mend.
+Both read pydantic's core schema, the plain dictionaries from which it builds its validators.
 """
 
 from __future__ import annotations
@@ -16,19 +16,17 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import partial
+from types import CodeType
 from typing import Any, Final
 from uuid import UUID
 
+from pydantic import BaseModel
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
 _GUARDED: Final = "handoffs_guarded"  # in a node's metadata: the guard is there already
 _PLAIN: Final = frozenset({"config", "default", "expected", "members", "metadata", "serialization"})  # hold no types
-_OPEN: Final = {
-    "dataclass": "a dataclass",
-    "named-tuple": "a named tuple",
-    "typed-dict": "a TypedDict",
-    "call": "a call",
-}
+_OPEN: Final = {"dataclass": "a dataclass", "typed-dict": "a TypedDict", "call": "a named tuple"}
+_REGEX: Final = "patterns are text, for the default regex engine: Python's own can take hours over one value"
 
 _CLOCK: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}:[0-9]{2})?"
 _DAY: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -107,23 +105,30 @@ def label(n: int) -> str:
 LABEL: Final = re.compile("⟨[0-9]+⟩")
 
 
-def faults(schema: Any, contract: type) -> Iterator[str]:
+def faults(schema: Any, contract: type[BaseModel]) -> Iterator[str]:
     """Yield a sentence for each type that would let through what a contract must not."""
     for node in nodes(schema):
-        kind, config = node["type"], node.get("config") or {}
-        if isinstance(node.get("pattern"), re.Pattern) or "python-re" in (
-            node.get("regex_engine"),
-            config.get("regex_engine"),
-        ):
-            yield "patterns must be text for the default regex engine: Python's can take hours for one value"
-        if kind == "model" and not issubclass(node["cls"], contract):
-            yield f"{node['cls'].__name__} is nested in it and is no Contract"
-        elif kind == "model" and not config.get("strict"):
-            yield f"{node['cls'].__name__} switches strictness off"
-        elif kind == "model" and config.get("extra_fields_behavior") not in {"forbid", "allow"}:
-            yield f'{node["cls"].__name__} drops unknown fields: say unknown="refuse" or unknown="count"'
-        elif kind in _OPEN:
-            yield f"{_OPEN[kind]} is nested in it: make it a Contract"
+        if isinstance(node.get("pattern"), re.Pattern) or node.get("regex_engine") == "python-re":
+            yield _REGEX
+        if node.get("strict") is False and node["type"] != "tagged-union":  # pydantic writes it there itself
+            yield f"strictness is switched off for {node['type']}"
+        if node["type"] in _OPEN:
+            yield f"{_OPEN[node['type']]} is nested in it: make it a Contract"
+        if node["type"] == "model":
+            yield from _model_faults(node["cls"], contract)
+
+
+def _model_faults(model: type[BaseModel], contract: type[BaseModel]) -> Iterator[str]:
+    config, name = model.model_config, model.__name__
+    if not issubclass(model, contract):
+        yield f"{name} is nested in it and is no Contract"
+        return
+    if config.get("regex_engine") == "python-re":
+        yield _REGEX
+    if not (config.get("strict") and config.get("frozen")) or config.get("allow_inf_nan"):
+        yield f"{name} switches strict or frozen off, or allow_inf_nan on"
+    if config.get("extra") == "ignore":
+        yield f'{name} drops unknown fields: say unknown="refuse" or unknown="count"'
 
 
 class Places:
@@ -176,9 +181,13 @@ def sources(schema: Any) -> list[str]:
         _source(found)
         for node in nodes(schema)
         if not _is_guarded(node)
-        for key in ("function", "default_factory", "discriminator")
-        if callable(found := node.get(key)) and not found.__module__.startswith("pydantic")
+        for found in (node.get("function"), node.get("default_factory"), node.get("discriminator"), _after_init(node))
+        if callable(found) and not str(getattr(found, "__module__", "")).startswith("pydantic")
     ]
+
+
+def _after_init(node: dict[str, Any]) -> object:
+    return getattr(node["cls"], node["post_init"], None) if node.get("post_init") else None
 
 
 def _is_guarded(node: dict[str, Any]) -> bool:
@@ -218,7 +227,7 @@ def _form_guard(form: _Form) -> Callable[[Any], Any]:
         if isinstance(value, str):
             if matches(value):
                 return value
-            raise PydanticCustomError(form.broken, "not written as it must be")  # type: ignore[arg-type]
+            raise PydanticCustomError(form.broken, "not written as it must be")
         if isinstance(value, types) and not isinstance(value, refused):
             return value
         raise PydanticKnownError(form.wrong_type)
@@ -245,11 +254,16 @@ def _source(function: Any) -> str:
     if isinstance(function, partial):
         return f"{_source(function.func)}{function.args!r}{sorted(function.keywords.items())!r}"
     function = inspect.unwrap(getattr(function, "__func__", function))
-    if not (code := getattr(function, "__code__", None)):
+    if not isinstance(code := getattr(function, "__code__", None), CodeType):
         return f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__qualname__)}"
     try:
         text = textwrap.dedent(inspect.getsource(function))
     except (OSError, TypeError):
-        text = f"{code.co_code.hex()}{code.co_consts!r}{code.co_names!r}"
-    made_with = [cell.cell_contents for cell in function.__closure__ or ()] + list(function.__defaults__ or ())
+        text = _code(code)
+    made_with = [*inspect.getclosurevars(function).nonlocals.values(), *(function.__defaults__ or ())]
     return text + repr([value for value in made_with if isinstance(value, int | float | str | Decimal)])
+
+
+def _code(code: CodeType) -> str:
+    constants = [_code(value) if isinstance(value, CodeType) else repr(value) for value in code.co_consts]
+    return f"{code.co_code.hex()}{constants}{code.co_names}"

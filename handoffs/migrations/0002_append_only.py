@@ -34,10 +34,10 @@ SQLITE_TABLE = (
 def add(apps, schema_editor):
     postgres = schema_editor.connection.vendor == "postgresql"
     if postgres:
-        schema_editor.execute(POSTGRES)
+        schema_editor.execute(POSTGRES, params=None)
     for table in TABLES:
         for statement in [POSTGRES_TABLE] if postgres else SQLITE_TABLE:
-            schema_editor.execute(statement.format(table=table))
+            schema_editor.execute(statement.format(table=table), params=None)
 
 
 def remove(apps, schema_editor):
