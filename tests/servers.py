@@ -9,6 +9,7 @@ import argparse
 import os
 import pwd
 import random
+import secrets
 import shutil
 import signal
 import socket
@@ -208,9 +209,10 @@ def wait_until(is_ready, child: Child, log: Path) -> None:
 
 
 def run(command: Sequence[str], *, durable: bool = False) -> int:
-    """Runs `command` beside both servers and returns its exit code, as a shell would."""
+    """Runs `command` beside both servers, with a secret key, and returns its exit code as a shell would."""
     with postgres(durable=durable) as database, redis() as queue:
-        env = os.environ | {"DATABASE_URL": database.url, "REDIS_URL": queue.url}
+        named = {"DATABASE_URL": database.url, "REDIS_URL": queue.url}
+        env = {"SECRET_KEY": secrets.token_urlsafe(64)} | os.environ | named
         with children.start(command, env=env) as child:
             code = child.wait()
     return code if code >= 0 else 128 - code
