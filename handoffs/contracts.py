@@ -23,7 +23,7 @@ from handoffs.errors import DeclarationError
 from handoffs.states import Side
 from handoffs.strict_json import Flaw, pointer
 
-MAX_VIOLATIONS: Final = 1000  # of one body; the last one then says how many more there are
+MAX_VIOLATIONS: Final = 1000  # of one body; one after them says how many more there are
 
 Unknown = Literal["refuse", "count"]
 
@@ -203,19 +203,21 @@ def _judge(
 def _violations(contract: type[Contract], body: str, side: Side, error: ValidationError) -> tuple[Violation, ...]:
     found: dict[tuple[str, str], sentences.Finding] = {}
     places = strict_types.Places(_core_schema(contract), body)
-    for detail in error.errors(include_url=False):
+    details = iter(error.errors(include_url=False))
+    for detail in details:
         finding = sentences.describe(detail)
         key = (pointer(places.path(detail["loc"])), finding.rule)
         # The members of a union each complain about the same place.
         found[key] = sentences.either(found[key], finding) if key in found else finding
+        if len(found) == MAX_VIOLATIONS:
+            break
     violations = [
         Violation(side, where, rule, finding.expected, finding.received, finding.sentence)
         for (where, rule), finding in found.items()
     ]
-    if len(violations) <= MAX_VIOLATIONS:
-        return tuple(violations)
-    rest = f"{len(violations) - MAX_VIOLATIONS + 1:,} more violations are not listed."
-    return (*violations[: MAX_VIOLATIONS - 1], Violation(side, "", "too_many_violations", "", "", rest))
+    if more := sum(1 for _ in details):
+        violations.append(Violation(side, "", "too_many_violations", "", "", f"{more:,} more are not listed."))
+    return tuple(violations)
 
 
 def _unknown(violations: Sequence[Violation]) -> tuple[str, ...]:

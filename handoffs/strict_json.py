@@ -116,15 +116,16 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _whole(digits: str) -> int:
-    # Longer ones are not even converted: that takes quadratic time.
-    if len(digits) > 20 or not -_LARGEST - 1 <= (number := int(digits)) <= _LARGEST:
-        raise ValueError
-    return number
+    # Long ones are not even converted: that takes quadratic time.
+    if len(digits) < 19 or (len(digits) <= 20 and -_LARGEST - 1 <= int(digits) <= _LARGEST):
+        return int(digits)
+    raise ValueError
 
 
 def _fraction(digits: str) -> float:
     number = float(digits)
-    if repr(number) != digits and not _is_exact(digits, number):
+    # A float holds every decimal of up to 15 digits.
+    if (len(digits) > 16 or "e" in digits or "E" in digits) and not _is_exact(digits, number):
         raise ValueError
     return number
 
@@ -215,17 +216,20 @@ class _Walk:
                     self.path[-1] = index + 1 if isinstance(index, int) else None
 
     def _string(self, token: str, at: int) -> Iterator[Flaw]:
-        try:
-            text = json.loads(token)
-        except ValueError:  # cut off where the text stops being JSON
-            return
+        if "\\" not in token:
+            text = token[1:-1]
+        else:
+            try:
+                text = json.loads(token)
+            except ValueError:  # cut off where the text stops being JSON
+                return
         keys = self.keys[-1] if self.keys and self.path[-1] is None else None
         if keys is not None:
             self.path[-1] = text
             if text in keys:
                 yield self.flaw("duplicate_key", at, "This key is sent twice.", text)
             keys.add(text)
-        if bad := _UNSTORABLE.search(text):
+        if "\\" in token and (bad := _UNSTORABLE.search(text)):
             what = "The character NUL" if bad[0] == "\0" else "Half of a surrogate pair"
             yield self.flaw("unstorable_character", at, f"{what} cannot be stored; leave it out.", text)
 
@@ -234,11 +238,10 @@ class _Walk:
             return
         if token in {"NaN", "Infinity", "-Infinity"}:
             yield self.flaw("invalid_number", at, f"{token} is not a number in JSON.", token)
-        elif _WHOLE.fullmatch(token):
-            if len(token) > 20 or not -_LARGEST - 1 <= int(token) <= _LARGEST:
-                yield self.flaw("huge_integer", at, "A whole number this large must be sent as a string.", token)
-        else:
+        elif not _WHOLE.fullmatch(token):
             yield from self._decimal(token, at)
+        elif len(token) > 20 or not -_LARGEST - 1 <= int(token) <= _LARGEST:
+            yield self.flaw("huge_integer", at, "A whole number this large must be sent as a string.", token)
 
     def _decimal(self, token: str, at: int) -> Iterator[Flaw]:
         try:

@@ -25,7 +25,17 @@ from pydantic_core import PydanticCustomError, PydanticKnownError
 
 _GUARDED: Final = "handoffs_guarded"  # in a node's metadata: the guard is there already
 _PLAIN: Final = frozenset({"config", "default", "expected", "members", "metadata", "serialization"})  # hold no types
-_OPEN: Final = {"dataclass": "a dataclass", "typed-dict": "a TypedDict", "call": "a named tuple"}
+_OPEN: Final = {
+    "call": "a named tuple",
+    "dataclass": "a dataclass",
+    "named-tuple": "a named tuple",
+    "typed-dict": "a TypedDict",
+}
+    "dataclass": "a dataclass",
+    "typed-dict": "a TypedDict",
+    "call": "a named tuple",
+    "named-tuple": "a named tuple",
+}
 _REGEX: Final = "patterns are text, for the default regex engine: Python's own can take hours over one value"
 
 _CLOCK: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}:[0-9]{2})?"
@@ -110,7 +120,7 @@ def faults(schema: Any, contract: type[BaseModel]) -> Iterator[str]:
     for node in nodes(schema):
         if isinstance(node.get("pattern"), re.Pattern) or node.get("regex_engine") == "python-re":
             yield _REGEX
-        if node.get("strict") is False and node["type"] != "tagged-union":  # pydantic writes it there itself
+        if node["type"] in {"int", "float", "bool"} and node.get("strict") is False:
             yield f"strictness is switched off for {node['type']}"
         if node["type"] in _OPEN:
             yield f"{_OPEN[node['type']]} is nested in it: make it a Contract"
