@@ -1,4 +1,4 @@
-"""The product's own settings: `HANDOFFS_<NAME>` in Django's settings, with the defaults stated here and nowhere else."""
+"""The product's own settings, `HANDOFFS_<NAME>` in Django's settings; the defaults are stated here, nowhere else."""
 
 from __future__ import annotations
 

@@ -1,13 +1,12 @@
 """Bells: RQ jobs that say “there is ready work on this job queue”, and carry nothing else that matters.
 
-The row is the truth; a bell that is lost costs latency until the reconciler rings again, and one too many costs nothing.
+The row is the truth; a bell that is lost costs latency until the reconciler rings again, one too many costs nothing.
 Besides `jobs` and `reconcile`, only this module knows RQ.
 """
 
 from __future__ import annotations
 
 import logging
-import uuid
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
@@ -26,7 +25,7 @@ ALLOWED_FUNCTIONS = frozenset({SERVE})
 FAILURE_TTL = 24 * 60 * 60  # seconds; RQ's default is a year
 
 
-class Bell(Job):  # type: ignore[misc]
+class Bell(Job):
     """A job that runs nothing but our own functions, whatever somebody wrote into Redis."""
 
     @property
@@ -61,15 +60,17 @@ def ring(job_queue: str) -> bool:
     try:
         queue = django_rq.get_queue(job_queue)
         if queue.connection.llen(queue.key) == 0:
-            queue.enqueue_call(SERVE, args=(job_queue,), job_id=_fresh(job_queue), result_ttl=0, failure_ttl=FAILURE_TTL)
+            queue.enqueue_call(
+                SERVE,
+                args=(job_queue,),
+                job_id=f"bell-{job_queue}-{uuid.uuid4().hex}",
+                result_ttl=0,
+                failure_ttl=FAILURE_TTL,
+            )
         return True
     except RedisError as error:
         logger.warning("bell for %s not rung, the reconciler will: %s", job_queue, type(error).__name__)
         return False
-
-
-def _fresh(job_queue: str) -> str:
-    return f"bell-{job_queue}-{uuid.uuid4().hex}"
 
 
 def has_bell(job_queue: str) -> bool:

@@ -1,7 +1,7 @@
 """What should happen: pure decisions, returned as values.
 
-No clock, no database, no settings: time, limits and stored outputs come in as arguments. `enter` decides what becomes of a
-document that arrives at a step, `judge` what an attempt's output is worth, `fail` what follows when there is none.
+No clock, no database, no settings: time, limits and stored outputs come in as arguments. `enter` decides what becomes
+of a document that arrives at a step, `judge` what an attempt's output is worth, `fail` what follows when there is none.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Delivery:
 class Judgement:
     """What follows from an attempt's end.
 
-    `event` is ACCEPT (the caller finds out whether it was the last step), RETRY, ESCALATE or ASK; `delay` is in seconds.
+    `event` is ACCEPT (the caller finds out whether it was the last step), RETRY, ESCALATE or ASK; `delay`: seconds.
     """
 
     event: Event

@@ -1,7 +1,7 @@
 """What can go wrong, each with a stable code.
 
-A broken contract is data (`contracts.Violation`); an illegal or lost move is an exception from here. The domain knows no
-HTTP: the API and the pages map these classes to answers in one place each.
+A broken contract is data (`contracts.Violation`); an illegal or lost move is an exception from here. The domain knows
+no HTTP: the API and the pages map these classes to answers in one place each.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class Gap:
 
 def fit(given: Shape, needed: Shape, pointer: str = "") -> list[Gap]:
     """List the gaps between two shapes, in the order of the needed fields."""
-    return list(_Reading().fit(given, needed, pointer))
+    return list(dict.fromkeys(_Reading().fit(given, needed, pointer)))
 
 
 def escape(key: str) -> str:

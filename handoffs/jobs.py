@@ -1,7 +1,7 @@
 """What a bell starts: claim, work, commit, until nothing is ready or the slice is over.
 
-A claim takes many records; their steps run one after another (or in threads, where they wait on a network), and what has
-ended is committed in small batches, each together with the starts of the next steps.
+A claim takes many records; their steps run one after another (or in threads, where they wait on a network), and what
+has ended is committed in small batches, each together with the starts of the next steps.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from django.db import close_old_connections, connection
 
 from handoffs import conf, dispatch, runner
 from handoffs.actions import work
-from handoffs.actions.plans import Claimer, Started, forget_queues
+from handoffs.actions.starts import Claimer, Started
 from handoffs.actions.work import Failure, Finished
 from handoffs.crashpoints import reach
 from handoffs.flows import Step, declared
+from handoffs.models.queues import forget_queues
 
 FLUSH = 0.25  # seconds after which ended attempts are committed although others of the batch still wait
 RELEASED = Failure("stopped", "The worker was asked to stop.", released=True)

@@ -56,7 +56,11 @@ def why_it_stopped(
 
 def _one_or_many(violations: Sequence[Violation]) -> str:
     if len(violations) == 1:
-        return violations[0].sentence if not violations[0].pointer else f"{violations[0].pointer}: {violations[0].sentence}"
+        return (
+            violations[0].sentence
+            if not violations[0].pointer
+            else f"{violations[0].pointer}: {violations[0].sentence}"
+        )
     return f"{len(violations)} fields break the contract ({fields(violations)})."
 
 

@@ -13,7 +13,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import overload
 
-from handoffs.actions.plans import Started
+from handoffs.actions.starts import Started
 from handoffs.actions.work import Ended, Failure, Finished, Question, heartbeat
 from handoffs.contracts import Contract, dump
 from handoffs.crashpoints import reach

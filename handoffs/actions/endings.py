@@ -10,7 +10,8 @@ from django.utils.translation import gettext as _
 
 from handoffs import conf
 from handoffs.actions.escalations import Held, Person, actor_of, change, hold, require_decider
-from handoffs.actions.plans import Plan, carry_out
+from handoffs.actions.plans import Plan
+from handoffs.actions.writing import carry_out
 from handoffs.errors import LostRace, NotAllowed, ReasonRequired, RecordPurged, TransitionNotAllowed, UndoExpired
 from handoffs.flows import get_flow
 from handoffs.models import Escalation, Record, StepResult, sql
@@ -40,9 +41,7 @@ def close_record(*, record: Record, by: Person, reason: str) -> None:
     if plan.status not in {Status.READY, Status.RUNNING}:
         raise TransitionNotAllowed(_("Only a record that is ready or running is closed here."))
     if plan.status is Status.RUNNING:
-        plan.result(
-            plan.step, Side.RETURNS, Outcome.CLOSED, attempt=plan.row.attempt, started_at=plan.row.started_at
-        )
+        plan.result(plan.step, Side.RETURNS, Outcome.CLOSED, attempt=plan.row.attempt, started_at=plan.row.started_at)
     plan.happen(Event.CLOSE, Status.CLOSED, code="closed")
     if not carry_out([plan], plan.at):
         raise LostRace
@@ -121,6 +120,7 @@ def _require_undoable(held: Held, by: Person, before: dict[str, object]) -> None
 
 
 def _mark_undone(escalation: Escalation, superseded: list[int]) -> None:
+    """The verdict's own result no longer counts; those it had superseded count again."""
     results = StepResult.objects.filter(record=escalation.record_id)
-    results.filter(attempt__isnull=True, ended_at=escalation.resolved_at).update(superseded=True)
+    results.filter(attempt__isnull=True, ended_at__gte=escalation.resolved_at).update(superseded=True)
     results.filter(pk__in=superseded).update(superseded=False)

@@ -17,7 +17,8 @@ from django.db.models import F
 from django.utils.translation import gettext as _
 
 from handoffs import conf
-from handoffs.actions.plans import Plan, carry_out
+from handoffs.actions.plans import Plan
+from handoffs.actions.writing import carry_out
 from handoffs.errors import LostRace, NotAllowed, TransitionNotAllowed
 from handoffs.flows import get_flow
 from handoffs.models import Comment, Escalation, Queue, Record, sql
@@ -51,7 +52,9 @@ def hold(*, escalation_id: int, version: int | None, by: Person) -> Held:
     at = sql.now()
     record_id = Escalation.objects.values_list("record_id", flat=True).get(pk=escalation_id)
     row = lock([record_id])[record_id]
-    escalation = Escalation.objects.select_for_update(of=("self",)).select_related("record", "queue").get(pk=escalation_id)
+    escalation = (
+        Escalation.objects.select_for_update(of=("self",)).select_related("record", "queue").get(pk=escalation_id)
+    )
     require_decider(by, escalation.queue)
     if version is not None and escalation.version != version:
         raise LostRace(_who_was_first(escalation))
@@ -158,9 +161,7 @@ def transfer(*, escalation_id: int, by: Person, to: Queue) -> None:
     """Move an escalation to another queue; nobody has it there, and its due time starts anew."""
     held = hold(escalation_id=escalation_id, version=None, by=by)
     due = held.plan.at + to.due_within
-    change(
-        held, EscalationEvent.TRANSFER, queue=to, assignee=None, claimed_until=None, assigned=False, due_at=due
-    )
+    change(held, EscalationEvent.TRANSFER, queue=to, assignee=None, claimed_until=None, assigned=False, due_at=due)
     held.plan.set(queue_id=to.pk)
     _note(held, Event.TRANSFER, to.slug)
 
@@ -181,9 +182,7 @@ def snooze(*, escalation_id: int, by: Person, until: datetime) -> None:
     held = hold(escalation_id=escalation_id, version=None, by=by)
     if until <= held.plan.at:
         raise TransitionNotAllowed(_("That time has passed."))
-    change(
-        held, EscalationEvent.SNOOZE, snoozed_until=until, assignee=None, claimed_until=None, assigned=False
-    )
+    change(held, EscalationEvent.SNOOZE, snoozed_until=until, assignee=None, claimed_until=None, assigned=False)
     _note(held, Event.SNOOZE)
 
 

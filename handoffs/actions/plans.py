@@ -1,75 +1,26 @@
 """A plan: one record's move, with the rows that come with it; `carry_out` makes many plans so at once.
 
-A plan is built from a row as it was read and from the engine's decisions. Nothing is written before `carry_out`, and then
-everything of a record or nothing: whoever lost the race against another writer leaves no trace.
+A plan is built from a row as it was read and from the engine's decisions. Nothing is written before `carry_out`, and
+then everything of a record or nothing: whoever lost the race against another writer leaves no trace.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from handoffs.actions.starts import Claimer, Started
 from handoffs.contracts import Contract, Violation, check, contract_hash
 from handoffs.engine import Arrival, Judgement, Outputs, as_json
 from handoffs.flows import Flow, Step
-from handoffs.models import Escalation, Queue, StepResult, sql
-from handoffs.models import Violation as ViolationRow
-from handoffs.models.moves import Happened, Move, RecordRow, move
+from handoffs.models.moves import Happened, Move, RecordRow
+from handoffs.models.queues import queue_id
 from handoffs.reasons import why_it_stopped
 from handoffs.states import INTAKE, EscalationState, Event, Kind, Outcome, Side, Status
-
-RESULT_COLUMNS = (
-    "record_id", "step", "side", "attempt", "outcome", "output", "encoding", "confidence", "bar", "field_confidence",
-    "evidence", "usage", "unknown_fields", "started_at", "ended_at", "actor", "contract_hash", "code", "message", "patch",
-    "superseded",
-)  # fmt: skip
-ESCALATION_COLUMNS = (
-    "record_id", "queue_id", "kind", "state", "flow", "step", "side", "result_id", "reason", "code", "question",
-    "answers", "pointer", "violated", "fingerprint", "confidence", "bar", "priority", "version", "assigned", "opened_at",
-    "due_at", "resolution", "close_reason", "note", "came_from", "before",
-)  # fmt: skip
-VIOLATION_COLUMNS = (
-    "record_id", "escalation_id", "attempt", "flow", "step", "seam", "side", "pointer", "rule", "expected", "received",
-    "sentence", "fingerprint", "contract_hash", "producer", "found_at",
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Claimer:
-    """Who starts attempts: its name for the history, what it may start, and how many it claimed at once."""
-
-    actor: str
-    may_start: Callable[[Step], bool]
-    size: int = 1
-
-
-def nobody(actor: str) -> Claimer:
-    """Somebody who moves records on but starts nothing."""
-    return Claimer(actor, lambda step: False)
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """An attempt that has just begun: what the work needs to know."""
-
-    record_id: int
-    external_id: str | None
-    flow: Flow
-    step: Step
-    attempt: int
-    body: str
-    value: Any  # the parsed contract; None where an observing step was handed something broken
-    answer: str
-    started_at: datetime
-    lease_expires_at: datetime
-
-    @property
-    def key(self) -> str:
-        return f"{self.record_id}:{self.step.name}"
 
 
 @dataclass(slots=True)
@@ -121,7 +72,7 @@ class Plan:
             values["record_id"] = record_id
 
     def describe(self, value: Contract | None, data: object) -> None:
-        """Set title, columns and priority from a document that was taken. A flow's own rule must not stop the record."""
+        """Set title, columns and priority from a document. A flow's own rule that fails must not stop the record."""
         if self.flow.title or self.flow.columns:
             title, columns = self.flow.describe(data)
             self.set(title=title, columns=as_json(columns))
@@ -189,7 +140,8 @@ class Plan:
 
     def start(self, arrival: Arrival, claimer: Claimer) -> None:
         step, checked = arrival.step, arrival.checked
-        assert step is not None and checked is not None  # noqa: S101 - an arrival that starts has both
+        if step is None or checked is None:
+            raise ValueError("only an arrival that starts has a step and a body")
         lease = self.at + timedelta(seconds=step.lease_seconds)
         self.set(
             attempt=self.get("attempt") + 1,
@@ -216,36 +168,16 @@ class Plan:
 
     def result(self, step: str, side: Side, outcome: Outcome, **values: Any) -> None:
         """Keep what was delivered. `values` are columns of StepResult."""
-        row: dict[str, Any] = {
-            "record_id": self.row.id,
-            "step": step,
-            "side": side.value,
-            "attempt": None,
-            "outcome": outcome.value,
-            "output": None,
-            "encoding": "",
-            "confidence": None,
-            "bar": None,
-            "field_confidence": "{}",
-            "evidence": "{}",
-            "usage": "{}",
-            "unknown_fields": "[]",
-            "started_at": self.at,
-            "ended_at": self.at,
-            "actor": self.actor,
-            "contract_hash": "",
-            "code": "",
-            "message": "",
-            "patch": "[]",
-            "superseded": False,
-        }
-        self.results.append(row | values)
+        known = {"record_id": self.row.id, "step": step, "side": side.value, "outcome": outcome.value}
+        self.results.append(known | {"started_at": self.at, "ended_at": self.at, "actor": self.actor} | values)
 
     def supersede(self, results: Iterable[int]) -> None:
         """Results that no longer count, because their step runs anew."""
         self.superseded += results
 
-    def note(self, violations: Iterable[Violation], *, step: Step | None, side: Side, attempt: int | None = None) -> None:
+    def note(
+        self, violations: Iterable[Violation], *, step: Step | None, side: Side, attempt: int | None = None
+    ) -> None:
         """Keep violations as rows."""
         seam = seam_name(self.flow, step, side)
         contract = self.flow.intake if step is None else (step.returns if side is Side.RETURNS else step.receives)
@@ -274,7 +206,8 @@ class Plan:
 
     def escalate_judged(self, judgement: Judgement, step: Step) -> None:
         """Open the escalation that a judgement asks for; a fix of it edits the output, if there is one."""
-        assert judgement.kind is not None  # noqa: S101 - the engine sets it with ESCALATE and ASK
+        if judgement.kind is None:
+            raise ValueError("only a judgement with a kind escalates")
         edits_output = judgement.kind in {Kind.BROKEN_OUTPUT, Kind.LOW_CONFIDENCE}
         asked = judgement.kind is Kind.ASKED
         self.escalate(
@@ -291,10 +224,17 @@ class Plan:
         )
 
     def escalate(
-        self, kind: Kind, side: Side, violations: Sequence[Violation] = (), *, code: str = "", sentence: str = "", **values: Any
+        self,
+        kind: Kind,
+        side: Side,
+        violations: Sequence[Violation] = (),
+        *,
+        code: str = "",
+        sentence: str = "",
+        **values: Any,
     ) -> None:
         """Open an escalation at the step where the record stands. `values` are further columns of Escalation."""
-        step = None if self.step == INTAKE else self.flow.step(self.step)
+        step = next((s for s in self.flow.steps if s.name == self.step), None)
         first = len(self.violations)
         self.note(violations, step=step, side=side, attempt=values.pop("attempt", None))
         noted = self.violations[first:]
@@ -315,26 +255,14 @@ class Plan:
             "flow": self.flow.name,
             "step": self.step,
             "side": side.value,
-            "result_id": None,
             "reason": reason,
             "code": code,
-            "question": "",
-            "answers": "[]",
             "pointer": noted[0]["pointer"] if noted else "",
             "violated": len(noted),
             "fingerprint": noted[0]["fingerprint"] if noted else "",
-            "confidence": None,
-            "bar": None,
             "priority": self.get("priority"),
-            "version": 0,
-            "assigned": False,
             "opened_at": self.at,
             "due_at": self.at,
-            "resolution": "",
-            "close_reason": "",
-            "note": "",
-            "came_from": "",
-            "before": "{}",
         } | values
 
 
@@ -347,75 +275,6 @@ def seam_name(flow: Flow, step: Step | None, side: Side) -> str:
         return f"{step.name} → {following.name if following else 'done'}"
     before = flow.before(step.name)
     return f"{before.name if before else INTAKE} → {step.name}"
-
-
-# --- queues ----------------------------------------------------------------------------------------------------------
-
-_QUEUE_IDS: dict[str, int] = {}
-
-
-def queue_id(slug: str, fallback: int) -> int:
-    """The id of a queue by its name. A queue's name never changes, so ids are remembered per process.
-
-    A queue that is not there (`manage.py check --database` says so) falls back to the record's last one.
-    """
-    if slug not in _QUEUE_IDS:
-        forget_queues()
-        _QUEUE_IDS.update(Queue.objects.values_list("slug", "pk"))
-    return _QUEUE_IDS.get(slug, fallback)
-
-
-def forget_queues() -> None:
-    """Read queue ids anew: between two slices of a worker, and between tests."""
-    _QUEUE_IDS.clear()
-
-
-# --- making it so ----------------------------------------------------------------------------------------------------
-
-
-def carry_out(plans: Sequence[Plan], at: datetime) -> list[Plan]:
-    """Make the plans so, within the caller's transaction; the plans that won."""
-    won = move([plan.moved for plan in plans], at)
-    winners = [plan for plan in plans if plan.row.id in won]
-    write_rows(winners)
-    return winners
-
-
-def write_rows(plans: Sequence[Plan]) -> None:
-    """Write the results, escalations and violations of plans whose records are written."""
-    if superseded := [pk for plan in plans for pk in plan.superseded]:
-        StepResult.objects.filter(pk__in=superseded).update(superseded=True)
-    sql.insert(StepResult, RESULT_COLUMNS, [[r[c] for c in RESULT_COLUMNS] for p in plans for r in p.results])
-    escalated = [plan for plan in plans if plan.escalation is not None]
-    if escalated:
-        _write_escalations(escalated)
-    rows = [[v[c] for c in VIOLATION_COLUMNS] for plan in plans for v in plan.violations]
-    sql.insert(ViolationRow, VIOLATION_COLUMNS, rows)
-
-
-def _write_escalations(plans: Sequence[Plan]) -> None:
-    queues = Queue.objects.in_bulk({p.escalation["queue_id"] for p in plans if p.escalation})
-    results = _awaiting_results(plans)
-    rows = []
-    for plan in plans:
-        values = plan.escalation
-        assert values is not None  # noqa: S101 - chosen by the caller
-        values["due_at"] = plan.at + queues[values["queue_id"]].due_within
-        values["result_id"] = values["result_id"] or results.get(plan.row.id)
-        rows.append([values[c] for c in ESCALATION_COLUMNS])
-    sql.insert(Escalation, ESCALATION_COLUMNS, rows)
-    opened = Escalation.objects.unresolved().filter(record__in=[p.row.id for p in plans])
-    ids = dict(opened.values_list("record_id", "pk"))
-    for plan in plans:
-        for violation in plan.violations:
-            violation["escalation_id"] = ids[plan.row.id]
-
-
-def _awaiting_results(plans: Sequence[Plan]) -> dict[int, int]:
-    """The ids of the results just written by plans that escalate over one, by record."""
-    records = [p.row.id for p in plans if p.results]
-    newest = StepResult.objects.filter(record__in=records).order_by("pk").values_list("record_id", "pk")
-    return dict(newest)
 
 
 def judged(plan: Plan, judgement: Judgement, step: Step) -> dict[str, Any]:

@@ -12,13 +12,16 @@ from datetime import datetime
 from django.db import transaction
 
 from handoffs import conf, dispatch, engine, strict_json
-from handoffs.actions.plans import Plan, nobody, queue_id, write_rows
-from handoffs.engine import as_json
+from handoffs.actions.plans import Plan
+from handoffs.actions.starts import nobody
+from handoffs.actions.writing import write_rows
 from handoffs.contracts import Contract, Violation, check, contract_hash, from_flaws
+from handoffs.engine import as_json
 from handoffs.errors import ExternalIdInUse, UnknownQueue
 from handoffs.flows import Flow
 from handoffs.models import Attachment, Record, sql
 from handoffs.models.moves import RecordRow, create, digest
+from handoffs.models.queues import queue_id
 from handoffs.states import INTAKE, Event, Kind, Outcome, Side, Status
 
 Document = tuple[str, str, bytes]
@@ -36,7 +39,7 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What became of an opening. `conflict`: the external id is taken by a record with another body; nothing was written."""
+    """What became of an opening. `conflict`: the external id is taken, with another body; nothing was written."""
 
     record_id: int
     status: str

@@ -1,4 +1,4 @@
-"""What the reconciler repairs: leases that ran out, records before a person's step, records whose step is gone; alerts."""
+"""What the reconciler repairs: leases that ran out, records before a person's step or whose step is gone; alerts."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from django.db import IntegrityError, transaction
 from django.db.models import Min
 
 from handoffs import conf, dispatch, engine
-from handoffs.actions.plans import Plan, carry_out, nobody, queue_id
-from handoffs.actions.work import hand_back, outputs_of, settle
-from handoffs.actions.work import Failure
+from handoffs.actions.plans import Plan
+from handoffs.actions.starts import nobody
+from handoffs.actions.work import Failure, hand_back, outputs_of, settle
+from handoffs.actions.writing import carry_out
 from handoffs.crashpoints import reach
 from handoffs.errors import UnknownFlow, UnknownStep
 from handoffs.flows import Flow, Step, declared, get_flow
 from handoffs.models import Alert, Heartbeat, Record, sql
 from handoffs.models.moves import RecordRow, rows_where
+from handoffs.models.queues import queue_id
 from handoffs.states import AlertKind, Event, Kind, Side, Status
 
 ACTOR = "system:reconciler"
@@ -47,9 +49,7 @@ def _expired(row: RecordRow, at: datetime) -> Plan | None:
     flow, step = found
     plan = Plan(row, flow, at, ACTOR)
     since = row.started_at.strftime("%H:%M:%S UTC") if row.started_at else "its start"
-    judgement = engine.lease_ran_out(
-        step, claimed_with=row.claimed_with, tries_left=row.tries_left, silent_since=since
-    )
+    judgement = engine.lease_ran_out(step, claimed_with=row.claimed_with, tries_left=row.tries_left, silent_since=since)
     if judgement.event is Event.RELEASE:
         hand_back(plan, step, Failure(judgement.code, judgement.sentence), alone=True)
     else:

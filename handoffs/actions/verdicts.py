@@ -15,12 +15,13 @@ import jsonpatch
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from handoffs import conf, dispatch, engine, strict_json
+from handoffs import conf, dispatch
 from handoffs.actions.escalations import Held, Person, change, hold, is_held_by_another
-from handoffs.actions.plans import Plan, carry_out
-from handoffs.actions.work import outputs_of
-from handoffs.bodies import body_digest, raw_bytes, same
-from handoffs.contracts import Checked, Contract, Violation, check, contract_hash, from_flaws
+from handoffs.actions.judging import body_of, judge_body, open_for, stored_input, violations_now
+from handoffs.actions.plans import Plan
+from handoffs.actions.writing import carry_out
+from handoffs.bodies import body_digest, same
+from handoffs.contracts import Checked, Contract, contract_hash
 from handoffs.engine import as_json
 from handoffs.errors import (
     BodyChanged,
@@ -31,10 +32,8 @@ from handoffs.errors import (
     TransitionNotAllowed,
     UnknownStep,
 )
-from handoffs.flows import Step
 from handoffs.models import Escalation, StepResult
-from handoffs.models.moves import RecordRow
-from handoffs.states import ALLOWED, INTAKE, EscalationEvent, Event, Kind, Outcome, Resolution, Side, Status
+from handoffs.states import INTAKE, EscalationEvent, Event, Kind, Outcome, Resolution, Side, Status
 
 REMEMBERED = (
     "status", "step", "queue_id", "job_queue", "tries_left", "payload", "encoding", "answer", "title", "columns",
@@ -48,51 +47,6 @@ class Seen:
 
     version: int
     digest: str = ""
-
-
-def open_for(escalation: Escalation) -> frozenset[Resolution]:
-    """The verdicts that an escalation's kind allows."""
-    allowed = ALLOWED[Kind(escalation.kind)]
-    if escalation.kind == Kind.REOPENED and escalation.came_from == Status.CLOSED:
-        return allowed - {Resolution.APPROVE}
-    return allowed
-
-
-def body_of(escalation: Escalation, row: Any, side: Side) -> str:
-    """The body that a verdict on `side` is about: the waiting output, or the document at the seam."""
-    if side is Side.RETURNS and escalation.result is not None and escalation.result.output is not None:
-        return escalation.result.output
-    return str(row.payload)
-
-
-def judge_body(plan: Plan, side: Side, body: str) -> Checked:
-    """Hold a body against what it must hold now: the intake, what the step receives, or what it returns.
-
-    Text that the gate refuses gives its flaws as violations.
-    """
-    read = strict_json.read(body.encode("utf-8", "surrogatepass"), max_bytes=conf.get("MAX_BODY"))
-    if isinstance(read, tuple):
-        return Checked(None, from_flaws(read, side=side), ())
-    if side is Side.INTAKE:
-        return check(plan.flow.intake, body, side=side)
-    step = plan.flow.step(plan.step)
-    if side is Side.RECEIVES:
-        return engine.check_input(step, body, outputs_of(plan.row.id))[1]
-    given = engine.assemble(step, stored_input(plan, step) or plan.row.payload, outputs_of(plan.row.id))[0]
-    checked, violations = engine.check_output(step, given, body)
-    return Checked(checked.value, violations, checked.unknown)
-
-
-def violations_now(row: RecordRow, plan: Plan, side: Side) -> tuple[Violation, ...]:
-    """Why a retry would be refused right now; nothing if the input holds its contract."""
-    if row.encoding:
-        return from_flaws(_flaws_of(row), side=side)
-    return judge_body(plan, side, row.payload).violations
-
-
-def _flaws_of(row: RecordRow) -> tuple[strict_json.Flaw, ...]:
-    read = strict_json.read(raw_bytes(row.payload, row.encoding), max_bytes=conf.get("MAX_BODY"))
-    return read if isinstance(read, tuple) else ()
 
 
 # --- the verdicts ----------------------------------------------------------------------------------------------------
@@ -159,7 +113,7 @@ def answer(*, escalation_id: int, by: Person, seen: Seen, text: str) -> Escalati
 
 @transaction.atomic
 def retry(*, escalation_id: int, by: Person, seen: Seen, tries: int = 1, step: str | None = None) -> Escalation:
-    """Grant more tries, here or (rewinding) at an earlier step, if the input holds its contract now. Raises as `fix`."""
+    """Grant more tries, here or (rewinding) at an earlier step, if the input holds now. Raises as `fix`."""
     held = _begin(escalation_id, by, seen, Resolution.RETRY)
     plan = held.plan
     target = step or plan.step
@@ -300,16 +254,6 @@ def _rewind(held: Held, target: str) -> None:
     plan.supersede(ids)
     plan.hand_over(body)
     plan.place(step)
-
-
-def stored_input(plan: Plan, step: Step) -> str | None:
-    """The latest input of a step that still counts: a person's fix of it, or what the steps before it handed over."""
-    flow = plan.flow
-    earlier = [INTAKE, *(s.name for s in flow.steps[: flow.index(step.name)])]
-    standing = StepResult.objects.standing().filter(record=plan.row.id).exclude(side=Side.ENVELOPE.value)
-    handed = standing.filter(step__in=earlier).exclude(side=Side.RECEIVES.value)
-    fixed = standing.filter(step=step.name, side=Side.RECEIVES.value)
-    return (handed | fixed).order_by("-pk").values_list("output", flat=True).first()
 
 
 def _decide(held: Held, by: Person, resolution: Resolution, **values: Any) -> Escalation:

@@ -14,7 +14,9 @@ from typing import Any
 from django.db import transaction
 
 from handoffs import dispatch, engine
-from handoffs.actions.plans import Claimer, Plan, Started, carry_out, judged
+from handoffs.actions.plans import Plan, judged
+from handoffs.actions.starts import Claimer, Started
+from handoffs.actions.writing import carry_out
 from handoffs.crashpoints import reach
 from handoffs.engine import Delivery, Judgement, as_json
 from handoffs.errors import StaleAttempt, UnknownFlow, UnknownStep
@@ -71,9 +73,14 @@ def claim_ready(*, job_queue: str, actor: str, limit: int) -> Claimed:
     """Start up to `limit` ready records of a job queue; those whose input breaks its contract are refused instead."""
     at = sql.now()
     rows = rows_where(
-        "status = 'ready' AND job_queue = %s AND available_at <= %s", [job_queue, at], limit=limit, order="available_at, id"
+        "status = 'ready' AND job_queue = %s AND available_at <= %s",
+        [job_queue, at],
+        limit=limit,
+        order="available_at, id",
     )
-    return _enter_all(_alone_or_together(rows), at, actor, lambda step: step.by == "worker" and step.job_queue == job_queue)
+    return _enter_all(
+        _alone_or_together(rows), at, actor, lambda step: step.by == "worker" and step.job_queue == job_queue
+    )
 
 
 @transaction.atomic
@@ -208,9 +215,7 @@ def _keep_late(plan: Plan, finished: Finished) -> None:
     ended = finished.ended
     output = ended.output if isinstance(ended, Delivery) else None
     plan.happen(Event.LATE, plan.status, code="stale_attempt", body=output)
-    plan.result(
-        plan.step, Side.RETURNS, Outcome.LATE, attempt=finished.attempt, output=output, code="stale_attempt"
-    )
+    plan.result(plan.step, Side.RETURNS, Outcome.LATE, attempt=finished.attempt, output=output, code="stale_attempt")
 
 
 def hand_back(plan: Plan, step: Step, failure: Failure, *, alone: bool = False) -> None:
@@ -234,9 +239,7 @@ def settle(plan: Plan, step: Step, judgement: Judgement, columns: dict[str, Any]
     """Write an attempt's end, short of moving on: the result, and what a retry, an escalation or a question needs."""
     row = plan.row
     values = judged(plan, judgement, step) | columns
-    plan.result(
-        step.name, Side.RETURNS, judgement.outcome, attempt=row.attempt, started_at=row.started_at, **values
-    )
+    plan.result(step.name, Side.RETURNS, judgement.outcome, attempt=row.attempt, started_at=row.started_at, **values)
     if judgement.event in {Event.ACCEPT, Event.RETRY} and judgement.violations:
         plan.note(judgement.violations, step=step, side=Side.RETURNS, attempt=row.attempt)
     if judgement.event is Event.RETRY:
@@ -262,9 +265,7 @@ def go_on(plan: Plan, step: Step, output: str, claimer: Claimer) -> None:
     plan.happen(Event.ACCEPT, Status.READY, body=output)
     plan.place(following)
     outputs = plan.outputs(step.name, output, outputs_of(plan.row.id))
-    plan.arrive(
-        engine.enter(plan.flow, following.name, output, outputs=outputs, may_start=claimer.may_start), claimer
-    )
+    plan.arrive(engine.enter(plan.flow, following.name, output, outputs=outputs, may_start=claimer.may_start), claimer)
 
 
 # --- while it runs ---------------------------------------------------------------------------------------------------
@@ -272,7 +273,7 @@ def go_on(plan: Plan, step: Step, output: str, claimer: Claimer) -> None:
 
 @transaction.atomic
 def renew(attempts: Mapping[int, int]) -> dict[int, datetime]:
-    """Renew the leases of running attempts, given as record id → attempt; when the leases of those still running end."""
+    """Renew the leases of running attempts, given as record id → attempt; when those that still run end now."""
     at = sql.now()
     current = [row for row in lock(attempts).values() if is_current(row, attempts[row.id])]
     ends = {row.id: at + timedelta(seconds=get_flow(row.flow).step(row.step).lease_seconds) for row in current}

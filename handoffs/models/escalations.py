@@ -24,7 +24,7 @@ UNRESOLVED = Q(state__in=[EscalationState.OPEN.value, EscalationState.CLAIMED.va
 
 class EscalationQuerySet(models.QuerySet["Escalation"]):
     def visible_to(self, user: Viewer) -> Self:
-        if user.is_active and user.is_superuser:  # type: ignore[union-attr]
+        if user.is_active and user.is_superuser:
             return self
         return self.filter(queue__in=Queue.objects.visible_to(user))
 
@@ -90,9 +90,7 @@ class Escalation(models.Model):
         verbose_name_plural = _("escalations")
         constraints = [
             models.UniqueConstraint(fields=["record"], condition=UNRESOLVED, name="one_unresolved_escalation"),
-            models.CheckConstraint(
-                condition=Q(state__in=[s.value for s in EscalationState]), name="escalation_state"
-            ),
+            models.CheckConstraint(condition=Q(state__in=[s.value for s in EscalationState]), name="escalation_state"),
             models.CheckConstraint(condition=Q(kind__in=[k.value for k in Kind]), name="escalation_kind"),
             models.CheckConstraint(
                 condition=Q(state=EscalationState.CLAIMED.value, assignee__isnull=False)
@@ -134,7 +132,7 @@ class Escalation(models.Model):
 
 class AlertQuerySet(models.QuerySet["Alert"]):
     def visible_to(self, user: Viewer) -> Self:
-        if user.is_active and user.is_superuser:  # type: ignore[union-attr]
+        if user.is_active and user.is_superuser:
             return self
         return self.filter(queue__in=Queue.objects.visible_to(user))
 

@@ -55,8 +55,9 @@ class RecordRow:
 COLUMNS: tuple[str, ...] = tuple(RecordRow.__dataclass_fields__)
 # What a move sets whole, and what it leaves as it is unless told.
 SET = (
-    "status", "step", "queue_id", "job_queue", "attempt", "tries_left", "available_at", "started_at", "lease_expires_at",
-    "claimed_with", "alone", "encoding", "answer", "ended_at", "purged_at", "priority", "seq", "head",
+    "status", "step", "queue_id", "job_queue", "attempt", "tries_left", "available_at", "started_at",
+    "lease_expires_at", "claimed_with", "alone", "encoding", "answer", "ended_at", "purged_at", "priority", "seq",
+    "head",
 )  # fmt: skip
 KEEP_UNLESS_TOLD = ("payload", "title", "columns", "salt")
 FENCE = ("status", "attempt", "seq")

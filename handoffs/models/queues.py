@@ -13,9 +13,9 @@ from django.utils.translation import gettext_lazy as _
 from handoffs.states import Role
 
 if TYPE_CHECKING:
-    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+    from django.contrib.auth.models import AbstractUser, AnonymousUser
 
-    Viewer = AbstractBaseUser | AnonymousUser
+    Viewer = AbstractUser | AnonymousUser
 
 DEFAULT_CLOSE_REASONS = "Duplicate\nNot ours\nSent by mistake\nCannot be repaired"
 
@@ -25,7 +25,7 @@ class QueueQuerySet(models.QuerySet["Queue"]):
         """The queues that a person is a member of, owns or backs; all of them for an admin."""
         if not user.is_active:
             return self.none()
-        if user.is_superuser:  # type: ignore[union-attr]
+        if user.is_superuser:
             return self
         return self.filter(Q(pk__in=Membership.objects.filter(user_id=user.pk).values("queue")) | _leads(user))
 
@@ -33,7 +33,7 @@ class QueueQuerySet(models.QuerySet["Queue"]):
         """The queues in which a person may decide."""
         if not user.is_active:
             return self.none()
-        if user.is_superuser:  # type: ignore[union-attr]
+        if user.is_superuser:
             return self
         deciding = Membership.objects.filter(user_id=user.pk, role__in=[Role.REVIEWER, Role.OWNER])
         return self.filter(Q(pk__in=deciding.values("queue")) | _leads(user))
@@ -110,3 +110,22 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} ({self.role})"
+
+
+_QUEUE_IDS: dict[str, int] = {}
+
+
+def queue_id(slug: str, fallback: int) -> int:
+    """The id of a queue by its name. A queue's name never changes, so ids are remembered per process.
+
+    A queue that is not there (`manage.py check --database` says so) gives the fallback.
+    """
+    if slug not in _QUEUE_IDS:
+        _QUEUE_IDS.clear()
+        _QUEUE_IDS.update(Queue.objects.values_list("slug", "pk"))
+    return _QUEUE_IDS.get(slug, fallback)
+
+
+def forget_queues() -> None:
+    """Read queue ids anew: between two slices of a worker, and between tests."""
+    _QUEUE_IDS.clear()

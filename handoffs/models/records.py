@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class RecordQuerySet(models.QuerySet["Record"]):
     def visible_to(self, user: Viewer) -> Self:
         """The records that stand in, or last stood in, a queue which the person may see."""
-        if user.is_active and user.is_superuser:  # type: ignore[union-attr]
+        if user.is_active and user.is_superuser:
             return self
         return self.filter(queue__in=Queue.objects.visible_to(user))
 

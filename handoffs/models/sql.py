@@ -27,8 +27,7 @@ def now() -> datetime:
     with connection.cursor() as cursor:
         if is_postgres():
             cursor.execute("SELECT clock_timestamp()")
-            found: datetime = cursor.fetchone()[0]
-            return found
+            return read_time(cursor.fetchone()[0])
         cursor.execute("SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')")
         return read_time(cursor.fetchone()[0])
 
@@ -47,7 +46,7 @@ def write_time(value: datetime | None) -> Any:
 
 @cache
 def _fields(model: type[models.Model]) -> dict[str, models.Field[Any, Any]]:
-    return {f.column: f for f in model._meta.concrete_fields}
+    return {str(f.column): f for f in model._meta.concrete_fields}
 
 
 @cache
@@ -115,7 +114,8 @@ def values(model: type[models.Model], columns: Sequence[str], rows: Rows) -> tup
     if is_postgres():
         arrays = ", ".join(f"%s::{_array_type(model, c.removeprefix('old_'))}[]" for c in columns)
         names = ", ".join(columns)
-        return f"(SELECT * FROM unnest({arrays}) AS u({names}))", [list(v) for v in zip(*rows, strict=True)]
+        table = f"(SELECT * FROM unnest({arrays}) AS u({names}))"  # noqa: S608 - our own names
+        return table, [list(v) for v in zip(*rows, strict=True)]
     picked = ", ".join(f"json_extract(value, '$[{i}]') AS {c}" for i, c in enumerate(columns))
     plain = [c.removeprefix("old_") for c in columns]
     return (

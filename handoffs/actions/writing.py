@@ -1,0 +1,115 @@
+"""Making plans so: every record with all the rows that come with its move, or with none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from handoffs.actions.plans import Plan
+from handoffs.models import Escalation, Queue, StepResult, Violation, sql
+from handoffs.models.moves import move
+
+# Columns with the value that stands where a plan says nothing.
+RESULT = {
+    "record_id": None,
+    "step": None,
+    "side": None,
+    "attempt": None,
+    "outcome": None,
+    "output": None,
+    "encoding": "",
+    "confidence": None,
+    "bar": None,
+    "field_confidence": "{}",
+    "evidence": "{}",
+    "usage": "{}",
+    "unknown_fields": "[]",
+    "started_at": None,
+    "ended_at": None,
+    "actor": None,
+    "contract_hash": "",
+    "code": "",
+    "message": "",
+    "patch": "[]",
+    "superseded": False,
+}
+ESCALATION = {
+    "record_id": None,
+    "queue_id": None,
+    "kind": None,
+    "state": None,
+    "flow": None,
+    "step": None,
+    "side": None,
+    "result_id": None,
+    "reason": None,
+    "code": "",
+    "question": "",
+    "answers": "[]",
+    "pointer": "",
+    "violated": 0,
+    "fingerprint": "",
+    "confidence": None,
+    "bar": None,
+    "priority": 0,
+    "version": 0,
+    "assigned": False,
+    "opened_at": None,
+    "due_at": None,
+    "resolution": "",
+    "close_reason": "",
+    "note": "",
+    "came_from": "",
+    "before": "{}",
+}
+VIOLATION_COLUMNS = (
+    "record_id", "escalation_id", "attempt", "flow", "step", "seam", "side", "pointer", "rule", "expected", "received",
+    "sentence", "fingerprint", "contract_hash", "producer", "found_at",
+)  # fmt: skip
+
+
+def carry_out(plans: Sequence[Plan], at: datetime) -> list[Plan]:
+    """Make the plans so, within the caller's transaction; the plans that won."""
+    won = move([plan.moved for plan in plans], at)
+    winners = [plan for plan in plans if plan.row.id in won]
+    write_rows(winners)
+    return winners
+
+
+def write_rows(plans: Sequence[Plan]) -> None:
+    """Write the results, escalations and violations of plans whose records are written."""
+    if superseded := [pk for plan in plans for pk in plan.superseded]:
+        StepResult.objects.filter(pk__in=superseded).update(superseded=True)
+    results = [[r.get(c, default) for c, default in RESULT.items()] for p in plans for r in p.results]
+    sql.insert(StepResult, tuple(RESULT), results)
+    escalated = [plan for plan in plans if plan.escalation is not None]
+    if escalated:
+        _write_escalations(escalated)
+    rows = [[v[c] for c in VIOLATION_COLUMNS] for plan in plans for v in plan.violations]
+    sql.insert(Violation, VIOLATION_COLUMNS, rows)
+
+
+def _write_escalations(plans: Sequence[Plan]) -> None:
+    queues = Queue.objects.in_bulk({p.escalation["queue_id"] for p in plans if p.escalation})
+    results = _awaiting_results(plans)
+    rows = []
+    for plan in plans:
+        values = plan.escalation
+        if values is None:
+            continue
+        values["due_at"] = plan.at + queues[values["queue_id"]].due_within
+        values["result_id"] = values.get("result_id") or results.get(plan.row.id)
+        rows.append([values.get(c, default) for c, default in ESCALATION.items()])
+    sql.insert(Escalation, tuple(ESCALATION), rows)
+    opened = Escalation.objects.unresolved().filter(record__in=[p.row.id for p in plans])
+    ids = dict(opened.values_list("record_id", "pk"))
+    for plan in plans:
+        for violation in plan.violations:
+            violation["escalation_id"] = ids[plan.row.id]
+
+
+def _awaiting_results(plans: Sequence[Plan]) -> dict[int, int]:
+    """The ids of the results just written by plans that escalate over one, by record."""
+    records = [p.row.id for p in plans if p.results]
+    newest = StepResult.objects.filter(record__in=records).order_by("pk").values_list("record_id", "pk")
+    return dict(newest)
