@@ -31,11 +31,6 @@ _OPEN: Final = {
     "named-tuple": "a named tuple",
     "typed-dict": "a TypedDict",
 }
-    "dataclass": "a dataclass",
-    "typed-dict": "a TypedDict",
-    "call": "a named tuple",
-    "named-tuple": "a named tuple",
-}
 _REGEX: Final = "patterns are text, for the default regex engine: Python's own can take hours over one value"
 
 _CLOCK: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}:[0-9]{2})?"
