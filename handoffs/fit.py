@@ -24,7 +24,7 @@ _WORDS = {
     "object": "an object",
     "string": "text",
 }
-_UNITS = {"string": " characters", "array": " items", "object": " fields"}
+_UNITS = {"string": "characters", "array": "items", "object": "fields"}
 _FORMATS = {
     "date": "a date",
     "date-time": "a date with time",
@@ -212,13 +212,14 @@ def _fit_edges(given: Shape, needed: Shape, pointer: str) -> Iterator[Gap]:
     for word, edge, need, opposite in (("at least", low, need_low, high), ("at most", high, need_high, low)):
         if edge >= need:
             continue
-        limit = f"{_limit(word, need)}{_UNITS.get(needed.kind, '')}"
+        unit = _UNITS.get(needed.kind)
+        limit = f"have {_limit(word, need)} {unit}" if unit else f"be {_limit(word, need)}"
         if _is_beyond(opposite, need):
-            yield _error("incompatible_values", pointer, f"What comes is never {limit}, as is needed.")
+            yield _error("incompatible_values", pointer, f"It has to {limit}, and never does.")
         else:
-            yield _warning("limits_not_guaranteed", pointer, f"Not guaranteed: {limit} is needed.")
+            yield _warning("limits_not_guaranteed", pointer, f"Not guaranteed: it has to {limit}.")
     if (step := needed.schema.get("multipleOf")) and given.schema.get("multipleOf", 0.5 * step) % step:
-        yield _warning("limits_not_guaranteed", pointer, f"Not guaranteed: a multiple of {step} is needed.")
+        yield _warning("limits_not_guaranteed", pointer, f"Not guaranteed: it has to be a multiple of {step}.")
 
 
 def _limit(word: str, edge: Edge) -> str:
@@ -254,4 +255,4 @@ def _fit_digits(given: Shape, needed: Shape, pointer: str) -> Iterator[Gap]:
         comes = 0 if word == "decimal_places" and given.kind == "integer" else given.schema.get(f"x-{word}", INFINITE)
         if comes > need:
             limit = word.removeprefix("max_").replace("_", " ")
-            yield _warning("limits_not_guaranteed", pointer, f"Not guaranteed: at most {need} {limit} are needed.")
+            yield _warning("limits_not_guaranteed", pointer, f"Not guaranteed: it has to have at most {need} {limit}.")

@@ -251,19 +251,18 @@ def test_a_pointer_is_escaped():
 
 
 def test_a_limit_is_spoken_as_a_person_would():
-    sentences = [
-        gap.sentence
-        for needed in (
-            Annotated[int, Field(ge=-3, lt=4)],
-            Annotated[float, Field(gt=0.5)],
-            Annotated[Decimal, Field(decimal_places=2)],
-        )
-        for gap in fit(Shape.of(with_field(float)), Shape.of(with_field(needed)))
-        if gap.code == "limits_not_guaranteed"
+    pairs = [
+        (int, Annotated[int, Field(ge=-3, lt=4)]),
+        (float, Annotated[float, Field(gt=0.5)]),
+        (Decimal, Annotated[Decimal, Field(decimal_places=2)]),
+        (str, Annotated[str, Field(max_length=2)]),
     ]
+    gaps = [gap for given, need in pairs for gap in fit(Shape.of(with_field(given)), Shape.of(with_field(need)))]
+    sentences = [gap.sentence for gap in gaps]
     assert sentences == [
-        "Not guaranteed: at least -3 is needed.",
-        "Not guaranteed: at most 3 is needed.",
-        "Not guaranteed: more than 0.5 is needed.",
-        "Not guaranteed: at most 2 decimal places are needed.",
+        "Not guaranteed: it has to be at least -3.",
+        "Not guaranteed: it has to be at most 3.",
+        "Not guaranteed: it has to be more than 0.5.",
+        "Not guaranteed: it has to have at most 2 decimal places.",
+        "Not guaranteed: it has to have at most 2 characters.",
     ]
