@@ -7,6 +7,7 @@ Besides `jobs` and `reconcile`, only this module knows RQ.
 from __future__ import annotations
 
 import logging
+import uuid
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 

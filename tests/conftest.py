@@ -67,7 +67,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.fixture(autouse=True)
 def _fresh_flows():
     from handoffs import flows
-    from handoffs.actions.plans import forget_queues
+    from handoffs.models.queues import forget_queues
     from tests import sample_flows
 
     known = flows.declared()

@@ -91,11 +91,8 @@ def confirms_total(draft: Draft) -> bool:
 def _line_net(line: Line) -> Decimal | None:
     if line.quantity is None or line.price is None:
         return None
-    return (
-        line.quantity * line.price / (line.base_quantity or 1)
-        + _sum(line.adjustments, True)
-        - _sum(line.adjustments, False)
-    )
+    goods = line.quantity * line.price / (line.base_quantity or 1)
+    return goods - _sum(line.adjustments, False) + _sum(line.adjustments, True)
 
 
 def _sum(adjustments: Iterable[Adjustment], charges: bool) -> Decimal:

@@ -131,20 +131,25 @@ class Finding(Contract):
     sentence: Annotated[str, Field(min_length=1, max_length=500)]
 
 
-class Checked(Contract):
-    """Its sums hold and its number is new for its supplier. Short, since an approver gets it as a form."""
+class Facts(Contract):
+    """What no step may change once check has held it together."""
 
     kind: Annotated[DocumentKind, Carried()]
     supplier: Annotated[Name, Carried()]
     supplier_id: Annotated[Short, Carried()]
     invoice_number: Annotated[Short, Carried()]
     issue_date: Annotated[date, Carried()]
-    due_date: date | None
-    purchase_order: Short | None
     currency: Annotated[Currency, Carried()]
     total: Annotated[Amount, Carried()]
     payable: Annotated[Amount, Carried()]
     findings: Annotated[list[Finding], Carried()]
+
+
+class Checked(Facts):
+    """Its sums hold and its number is new for its supplier. Short, since an approver gets it as a form."""
+
+    due_date: date | None
+    purchase_order: Short | None
 
 
 class Approval(Checked):
@@ -160,13 +165,8 @@ class ToPost(Checked):
     draft: Draft
 
 
-class Posted(Contract):
+class Posted(Facts):
     """The ledger has it, once, under `ledger_key`."""
 
-    kind: Annotated[DocumentKind, Carried()]
-    supplier_id: Annotated[Short, Carried()]
-    invoice_number: Annotated[Short, Carried()]
-    currency: Annotated[Currency, Carried()]
-    total: Annotated[Amount, Carried()]
     ledger_key: Short
     posted_at: AwareDatetime

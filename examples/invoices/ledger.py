@@ -1,9 +1,9 @@
 """The ledger that the flow posts to: a table here, an accounting system elsewhere.
 
 So that retries can be seen without breaking anything, the ledger plays busy for samples, and says so: a supplier whose
-id is `SAMPLE-BUSY-UNTIL-n` is refused on every attempt of its record that is numbered below n. Attempts are counted over a
-record's whole life, so with three tries at step post (attempts 3, 4, 5) `…-5` recovers by itself, and `…-6` uses up its
-tries and posts when a reviewer grants one more. No real tax or company number has that form.
+id is `SAMPLE-BUSY-UNTIL-n` is refused on every attempt of its record that is numbered below n. Attempts are counted
+over a record's whole life, so with three tries at step post (attempts 3, 4, 5) `…-5` recovers by itself, and `…-6` uses
+up its tries and posts when a reviewer grants one more. No real tax or company number has that form.
 """
 
 from __future__ import annotations

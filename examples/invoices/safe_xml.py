@@ -70,7 +70,5 @@ def _refusal(raw: bytes, error: etree.XMLSyntaxError) -> PermanentError:
 
 def _document_type() -> PermanentError:
     # An entity of its own could unfold to gigabytes or read a file of this machine; UBL has no use for either.
-    sentence = (
-        "The file declares a document type (<!DOCTYPE …>), which an e-invoice never has; it was not read further."
-    )
+    sentence = "The file declares a document type (<!DOCTYPE …>), which an e-invoice never has; it was not read."
     return PermanentError(sentence, code="dtd_not_allowed")

@@ -8,7 +8,7 @@ from decimal import Decimal
 from pydantic import ValidationError
 
 from examples.invoices import arithmetic, ledger, places, safe_xml, ubl
-from examples.invoices.contracts import Checked, CheckInput, Document, Draft, Finding, Posted, ToPost
+from examples.invoices.contracts import Checked, CheckInput, Document, Draft, Facts, Finding, Posted, ToPost
 from examples.invoices.models import LedgerEntry
 from handoffs.flows import PermanentError, Result, StepContext
 
@@ -53,9 +53,8 @@ def _draft(reading: ubl.Reading) -> tuple[Draft, bool]:
     try:
         return Draft.model_validate(reading.fields), True
     except ValidationError:
-        return Draft.model_construct(
-            **reading.fields
-        ), False  # handed over as found: the seam says what is wrong with it
+        # Handed over as found: the seam says what is wrong with it.
+        return Draft.model_construct(**reading.fields), False
 
 
 def _attached(document: Document, context: StepContext) -> bytes:
@@ -139,12 +138,5 @@ def post(checked: ToPost, context: StepContext) -> Posted:
         ),
         attempt=context.attempt,
     )
-    return Posted(
-        kind=checked.kind,
-        supplier_id=checked.supplier_id,
-        invoice_number=checked.invoice_number,
-        currency=checked.currency,
-        total=checked.total,
-        ledger_key=entry.key,
-        posted_at=entry.posted_at,
-    )
+    facts = {name: getattr(checked, name) for name in Facts.model_fields}
+    return Posted(**facts, ledger_key=entry.key, posted_at=entry.posted_at)

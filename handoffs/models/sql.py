@@ -24,12 +24,11 @@ def is_postgres() -> bool:
 
 def now() -> datetime:
     """The database's clock (UTC)."""
+    clock = "clock_timestamp()" if is_postgres() else "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now')"
     with connection.cursor() as cursor:
-        if is_postgres():
-            cursor.execute("SELECT clock_timestamp()")
-            return read_time(cursor.fetchone()[0])
-        cursor.execute("SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')")
-        return read_time(cursor.fetchone()[0])
+        cursor.execute(f"SELECT {clock}", [])
+        read: datetime = read_time(cursor.fetchone()[0])
+        return read
 
 
 def read_time(value: Any) -> Any:

@@ -120,6 +120,13 @@ def test_a_database_without_tables_is_left_to_migrate(monkeypatch):
 
 
 @pytest.mark.django_db
+def test_a_database_that_holds_other_things_is_left_alone(monkeypatch):
+    declare(EXTRACT)
+    monkeypatch.setattr(checks.router, "allow_migrate_model", lambda alias, model: False)
+    assert checks.check_queues(None, databases=["default"]) == []
+
+
+@pytest.mark.django_db
 def test_the_check_command_reads_the_database_only_when_told(capsys):
     declare(EXTRACT)
     call_command("check")

@@ -272,3 +272,17 @@ def test_a_shown_field_must_be_in_some_contract():
 def test_findings_say_what_is_wrong_in_a_sentence(flow):
     (finding,) = seams.read(flow)
     assert finding.sentence == "Not guaranteed: it may be null, and a value is needed."
+
+
+def test_a_declared_field_passes_a_skipped_step_that_counts_it_as_unknown():
+    class Event(Contract, unknown="count"):
+        text: str
+
+    class Marked(Document):
+        mark: str
+
+    producer = a_step("read", Document, Marked)
+    skipped = a_step("look", Event, Document, when=is_due)
+    assert found(producer, skipped, a_step("extract", Document, Draft)) == [
+        ("error", "unknown_field", "read → extract (look skipped)", "/mark")
+    ]

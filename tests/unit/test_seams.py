@@ -41,6 +41,10 @@ class Loose(Contract, unknown="count"):
     sku: str
 
 
+class Anything(Contract, unknown="count"):
+    pass
+
+
 class Tree(Contract):
     name: str
     branches: list[Tree]
@@ -85,6 +89,7 @@ FITS = [
     (Literal["ab"], Annotated[str, Field(min_length=2, pattern="^a")], "ab"),
     (Literal[1, 2], Annotated[int, Field(ge=1, lt=3)], 2),
     (Literal["a", 1], str | int, 1),
+    (Literal["é"], Annotated[str, Field(pattern=r"^\p{L}$")], "é"),
     (Literal["a", None], Literal["a", "b", None], None),
     (Annotated[int, Field(gt=0)], Annotated[int, Field(ge=1)], 1),
     (Annotated[int, Field(lt=10)], Annotated[int, Field(le=9)], 9),
@@ -122,6 +127,7 @@ WARNINGS = [
     (Literal["a", None], Literal["a"], "not_guaranteed", "/field", None),
     (Line | None, Line, "not_guaranteed", "/field", None),
     (list[str | None], list[str], "not_guaranteed", "/field/*", [None]),
+    (Anything, Line, "not_guaranteed", "/field/sku", {}),
     (dict[str, str], Line, "not_guaranteed", "/field/sku", {}),
     (float, int, "type_not_guaranteed", "/field", 1.5),
     (str | int, str, "type_not_guaranteed", "/field", 1),
