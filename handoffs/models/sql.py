@@ -32,8 +32,10 @@ def now() -> datetime:
 
 
 def read_time(value: Any) -> Any:
-    """A time as the driver gives it; SQLite gives text, or None."""
-    return datetime.fromisoformat(value).replace(tzinfo=UTC) if isinstance(value, str) else value
+    """A time as the driver gives it: SQLite knows no time zones and gives text or a time without one, or None."""
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value)
+    return value.replace(tzinfo=UTC) if isinstance(value, datetime) and value.tzinfo is None else value
 
 
 def write_time(value: datetime | None) -> Any:
