@@ -209,6 +209,7 @@ def _fit_edges(given: Shape, needed: Shape, pointer: str) -> Iterator[Gap]:
         if edge >= need:
             continue
         unit = _UNITS.get(needed.kind)
+        unit = unit[:-1] if unit and abs(need[0]) == 1 else unit
         limit = f"have {_limit(word, need)} {unit}" if unit else f"be {_limit(word, need)}"
         if _is_beyond(opposite, need):
             yield _error("incompatible_values", pointer, f"It has to {limit}, and never does.")

@@ -261,7 +261,7 @@ def test_a_limit_is_spoken_as_a_person_would():
         (int, Annotated[int, Field(ge=-3, lt=4)]),
         (float, Annotated[float, Field(gt=0.5)]),
         (Decimal, Annotated[Decimal, Field(decimal_places=2)]),
-        (str, Annotated[str, Field(max_length=2)]),
+        (str, Annotated[str, Field(min_length=1, max_length=2)]),
     ]
     gaps = [gap for given, need in pairs for gap in fit(Shape.of(with_field(given)), Shape.of(with_field(need)))]
     sentences = [gap.sentence for gap in gaps]
@@ -270,5 +270,6 @@ def test_a_limit_is_spoken_as_a_person_would():
         "Not guaranteed: it has to be at most 3.",
         "Not guaranteed: it has to be more than 0.5.",
         "Not guaranteed: it has to have at most 2 decimal places.",
+        "Not guaranteed: it has to have at least 1 character.",
         "Not guaranteed: it has to have at most 2 characters.",
     ]
