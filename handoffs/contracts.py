@@ -12,9 +12,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import zip_longest
 from typing import Any, Final, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, PydanticUserError, TypeAdapter, ValidationError
+from pydantic.errors import PydanticUndefinedAnnotation
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, SchemaValidator
 
@@ -177,7 +179,7 @@ def _core_schema(contract: type[Contract]) -> Any:
     """
     try:
         contract.model_rebuild()  # does nothing unless a type was not yet defined at the class statement
-    except PydanticUserError as error:
+    except (PydanticUserError, PydanticUndefinedAnnotation) as error:
         raise DeclarationError(f"{contract.__name__}: {error.message}") from error
     return contract.__pydantic_core_schema__
 
@@ -194,15 +196,15 @@ def _judge(
     try:
         return contract.model_validate_json(body, extra=extra), ()
     except ValidationError as error:
-        return None, _violations(contract, body, side, error)
+        return None, _violations(contract, side, error)
     except Exception as error:  # a contract's own validator may do anything; the body is refused, not lost
         sentence = f"The contract's own validator failed with {type(error).__name__}."
         return None, (Violation(side, "", "validator_failed", "", "", sentence),)
 
 
-def _violations(contract: type[Contract], body: str, side: Side, error: ValidationError) -> tuple[Violation, ...]:
+def _violations(contract: type[Contract], side: Side, error: ValidationError) -> tuple[Violation, ...]:
     found: dict[tuple[str, str], sentences.Finding] = {}
-    places = strict_types.Places(_core_schema(contract), body)
+    places = strict_types.Places(_core_schema(contract))
     details = iter(error.errors(include_url=False))
     for detail in details:
         finding = sentences.describe(detail)
@@ -272,16 +274,18 @@ def _parts(annotation: Any) -> Iterator[Any]:
 def _losses(
     receives: type[Contract], given: Any, returns: type[Contract], output: Any, path: tuple[str | int, ...]
 ) -> Iterator[Violation]:
-    if isinstance(given, list) and isinstance(output, list):
-        for index, (before, after) in enumerate(zip(given, output, strict=False)):
+    if isinstance(given, list):
+        kept = output if isinstance(output, list) else []
+        for index, (before, after) in enumerate(zip_longest(given, kept[: len(given)])):
             yield from _losses(receives, before, returns, after, (*path, index))
-    if not isinstance(given, dict) or not isinstance(output, dict):
+    if not isinstance(given, dict):
         return
+    facts = output if isinstance(output, dict) else {}  # all are lost where the whole is
     known = _known(receives)
     for key, after in _known(returns).items():
         if (before := known.get(key)) is None or key not in given:
             continue
-        was, now = given[key], output.get(key)
+        was, now = given[key], facts.get(key)
         if before.carried or after.carried:
             if was != now and not (before.reads_alike(was, now) and after.reads_alike(was, now)):
                 yield _loss(was, now, (*path, key))

@@ -8,7 +8,6 @@ Both read pydantic's core schema, the plain dictionaries from which it builds it
 from __future__ import annotations
 
 import inspect
-import json
 import re
 import textwrap
 from collections.abc import Callable, Iterator
@@ -32,6 +31,8 @@ _OPEN: Final = {
     "typed-dict": "a TypedDict",
 }
 _REGEX: Final = "patterns are text, for the default regex engine: Python's own can take hours over one value"
+
+_LABEL: Final = re.compile("⟨([0-9]+)⟩")  # in an error's location: the nth member of a union
 
 _CLOCK: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}:[0-9]{2})?"
 _DAY: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -95,19 +96,11 @@ def tighten(schema: Any) -> Any:
         return {name: tighten(value) for name, value in schema.items()}
     node = {key: value if key in _PLAIN else tighten(value) for key, value in schema.items()}
     if node["type"] == "union":
-        node["choices"] = [(_unlabelled(choice), label(n)) for n, choice in enumerate(node["choices"])]
+        node["choices"] = [(_unlabelled(choice), f"⟨{n}⟩") for n, choice in enumerate(node["choices"])]
     if node["type"] == "dict" and node.get("keys_schema", {}).get("type") == "int":
         node["keys_schema"] = _guarded(node["keys_schema"], _form_guard(_WHOLE_KEY))
     guard = _guard_of(node)
     return _guarded(node, guard) if guard else node
-
-
-def label(n: int) -> str:
-    """Return what stands in an error's path for the nth member of a union."""
-    return f"⟨{n}⟩"
-
-
-LABEL: Final = re.compile("⟨[0-9]+⟩")
 
 
 def faults(schema: Any, contract: type[BaseModel]) -> Iterator[str]:
@@ -139,45 +132,55 @@ def _model_faults(model: type[BaseModel], contract: type[BaseModel]) -> Iterator
 class Places:
     """Turns pydantic's error locations, which also name the members of unions, into paths of the body."""
 
-    def __init__(self, schema: Any, body: str) -> None:
-        self.tags: dict[str, set[str]] = {}  # per tag of a tagged union: the fields that hold it; none for a function
-        for node in nodes(schema):
-            if node["type"] == "tagged-union":
-                for tag in node["choices"]:
-                    self.tags.setdefault(str(tag), set()).update(_discriminators(node["discriminator"]))
-        self.data = json.loads(body) if self.tags else None
+    def __init__(self, schema: Any) -> None:
+        self.schema = schema
+        self.named = {node["ref"]: node for node in nodes(schema) if "ref" in node}
 
     def path(self, loc: tuple[int | str, ...]) -> list[int | str]:
         path: list[int | str] = []
-        here, maybe_tag = self.data, True
+        node, in_dict = self.schema, False
         for part in loc:
-            if part == "[key]" or (isinstance(part, str) and LABEL.fullmatch(part)):
+            if in_dict and part == "[key]":  # not a place of its own: the key before it is what breaks
                 continue
-            if maybe_tag and self._is_tag(part, here):
-                maybe_tag = False  # the next part is a key of the same object, even if it has that name
-                continue
-            path.append(part)
-            here, maybe_tag = _inside(here, part), True
+            node = self._reach(node)
+            in_dict = node.get("type") == "dict"
+            if node.get("type") == "tagged-union":
+                node = next((choice for tag, choice in node["choices"].items() if str(tag) == part), {})
+            elif node.get("type") == "union" and (member := _LABEL.fullmatch(str(part))):
+                node = _unlabelled(node["choices"][int(member[1])])
+            else:
+                path.append(part)
+                node = _inside(node, part)
         return path
 
-    def _is_tag(self, part: int | str, here: object) -> bool:
-        if part not in self.tags or not isinstance(here, dict):
-            return False
-        names = self.tags[str(part)]
-        return any(str(here.get(name)) == part for name in names) if names else part not in here
+    def _reach(self, node: dict[str, Any]) -> dict[str, Any]:
+        """Go through what does not show in a location: references and whatever wraps a type."""
+        while True:
+            match node.get("type"):
+                case "definition-ref":
+                    node = self.named[node["schema_ref"]]
+                case "chain":
+                    node = node["steps"][-1]
+                case "json-or-python":
+                    node = node["json_schema"]
+                case "lax-or-strict":
+                    node = node["strict_schema"]
+                case _ if "schema" in node:
+                    node = node["schema"]
+                case _:
+                    return node
 
 
-def _discriminators(found: Any) -> list[str]:
-    if callable(found):
-        return []
-    return [found] if isinstance(found, str) else [str(path[0]) for path in found]
-
-
-def _inside(value: Any, part: int | str) -> Any:
-    try:
-        return value[part]
-    except (LookupError, TypeError):
-        return None
+def _inside(node: dict[str, Any], part: int | str) -> dict[str, Any]:
+    """Return the node of a field or item; an empty one where pydantic looks no further."""
+    if "fields" in node:
+        named = (given for name, given in node["fields"].items() if given.get("validation_alias", name) == part)
+        field: dict[str, Any] = next(named, {"schema": {}})
+        return dict(field["schema"])
+    items = node.get("values_schema") or node.get("items_schema") or {}
+    if isinstance(items, list):  # of a tuple; one of any length has a single item that stands for all
+        items = items[min(int(part), len(items) - 1)] if items else {}
+    return items if isinstance(items, dict) else {}
 
 
 def sources(schema: Any) -> list[str]:
