@@ -95,10 +95,10 @@ class Drain:
         """Take more work; whether there was any, refused records included."""
         claimed = work.claim_ready(job_queue=self.job_queue, actor=self.actor, limit=self.limit)
         reach("after_claim")
-        if claimed.seen == self.limit:
+        if claimed.moved == self.limit:
             dispatch.ring(self.job_queue)  # there may be more: an idle worker can join in
         self.take(claimed.started)
-        return claimed.seen > 0
+        return claimed.moved > 0
 
     def take(self, started: list[Started]) -> None:
         for one in started:

@@ -49,7 +49,10 @@ def required() -> set[str]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    from django.conf import settings
+
     required()
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the real one is slow on purpose
 
 
 @pytest.hookimpl(tryfirst=True)

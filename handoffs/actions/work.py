@@ -19,8 +19,8 @@ from handoffs.actions.starts import Claimer, Started
 from handoffs.actions.writing import carry_out
 from handoffs.crashpoints import reach
 from handoffs.engine import Delivery, Judgement, as_json
-from handoffs.errors import StaleAttempt, UnknownFlow, UnknownStep
-from handoffs.flows import Flow, Step, get_flow
+from handoffs.errors import StaleAttempt
+from handoffs.flows import Flow, Step, declared, get_flow
 from handoffs.models import Record, StepResult, sql
 from handoffs.models.moves import RecordRow, lock, rows_where
 from handoffs.states import Event, Outcome, Side, Status
@@ -59,9 +59,9 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """What a claim took: how many ready records it looked at, and the attempts that began."""
+    """What a claim did: how many records it moved (refused and skipped ones too), and the attempts that began."""
 
-    seen: int
+    moved: int
     started: list[Started]
 
 
@@ -72,28 +72,38 @@ class Claimed:
 def claim_ready(*, job_queue: str, actor: str, limit: int) -> Claimed:
     """Start up to `limit` ready records of a job queue; those whose input breaks its contract are refused instead."""
     at = sql.now()
+    known, names = _known_steps(lambda step: step.by == "worker" and step.job_queue == job_queue)
     rows = rows_where(
-        "status = 'ready' AND job_queue = %s AND available_at <= %s",
-        [job_queue, at],
+        f"status = 'ready' AND job_queue = %s AND available_at <= %s AND {known}",
+        [job_queue, at, *names],
         limit=limit,
         order="available_at, id",
     )
-    return _enter_all(
-        _alone_or_together(rows), at, actor, lambda step: step.by == "worker" and step.job_queue == job_queue
-    )
+    return _enter_all(_alone_or_together(rows), at, actor, lambda s: s.by == "worker" and s.job_queue == job_queue)
 
 
 @transaction.atomic
 def claim_step(*, flow: Flow, step: Step, actor: str, limit: int) -> Claimed:
     """Start up to `limit` ready records of one step, for an agent outside."""
     at = sql.now()
+    known, names = _known_steps(lambda s: s is step)
     rows = rows_where(
-        "status = 'ready' AND flow = %s AND step = %s AND available_at <= %s",
-        [flow.name, step.name, at],
-        limit=limit,
-        order="available_at, id",
+        f"status = 'ready' AND available_at <= %s AND {known}", [at, *names], limit=limit, order="available_at, id"
     )
     return _enter_all(_alone_or_together(rows), at, actor, lambda s: s is step)
+
+
+def _known_steps(wanted: Callable[[Step], bool]) -> tuple[str, list[str]]:
+    """(condition, parameters): the record stands at a step that the code has. Others must not fill up a claim."""
+    places = [
+        (flow.name, name)
+        for flow in declared().values()
+        for step in flow.steps
+        if wanted(step)
+        for name in (step.name, *step.renamed_from)
+    ]
+    marks = ", ".join(["(%s, %s)"] * len(places))
+    return (f"(flow, step) IN (VALUES {marks})", [x for place in places for x in place]) if places else ("false", [])
 
 
 def _alone_or_together(rows: list[RecordRow]) -> list[RecordRow]:
@@ -109,15 +119,12 @@ def _enter_all(rows: Sequence[RecordRow], at: datetime, actor: str, may_start: C
     reach("in_claim")
     won = carry_out(plans, at)
     dispatch.ring_for(won)
-    return Claimed(len(rows), [plan.started for plan in won if plan.started])
+    return Claimed(len(won), [plan.started for plan in won if plan.started])
 
 
 def _entering(row: RecordRow, at: datetime, claimer: Claimer) -> Plan | None:
-    try:
-        flow = get_flow(row.flow)
-        step = flow.step(row.step)
-    except (UnknownFlow, UnknownStep):
-        return None  # a rolling deploy, or a step that is gone: the reconciler strands it in time
+    flow = get_flow(row.flow)
+    step = flow.step(row.step)
     plan = Plan(row, flow, at, claimer.actor)
     if step.name != row.step:
         plan.rename(step)
