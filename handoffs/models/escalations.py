@@ -34,11 +34,28 @@ class EscalationQuerySet(models.QuerySet["Escalation"]):
     def unresolved(self) -> Self:
         return self.filter(UNRESOLVED)
 
+    def awake(self, now: datetime) -> Self:
+        """Unresolved, and not hidden until later."""
+        return self.unresolved().filter(Q(snoozed_until__isnull=True) | Q(snoozed_until__lte=now))
+
+    def snoozed(self, now: datetime) -> Self:
+        """Unresolved, and hidden until later."""
+        return self.unresolved().filter(snoozed_until__gt=now)
+
     def takeable(self, now: datetime) -> Self:
-        """Unresolved, nobody's (or a claim that ran out), and not hidden until later."""
+        """Awake, and nobody's or under a claim that ran out."""
         lapsed = Q(state=EscalationState.CLAIMED.value, assigned=False, claimed_until__lt=now)
-        awake = Q(snoozed_until__isnull=True) | Q(snoozed_until__lte=now)
-        return self.filter(awake, Q(state=EscalationState.OPEN.value) | lapsed)
+        return self.awake(now).filter(Q(state=EscalationState.OPEN.value) | lapsed)
+
+    def held_by(self, user: Viewer) -> Self:
+        """Unresolved, and claimed by or assigned to this person."""
+        return self.unresolved().filter(assignee=user.pk)
+
+    def overdue(self, now: datetime) -> Self:
+        return self.awake(now).filter(due_at__lt=now)
+
+    def decided_since(self, since: datetime) -> Self:
+        return self.filter(state=EscalationState.RESOLVED.value, resolved_at__gte=since)
 
     def most_urgent_first(self) -> Self:
         return self.order_by("-priority", "due_at", "pk")
@@ -111,6 +128,18 @@ class Escalation(models.Model):
             ),
             models.Index(fields=["assignee", "due_at", "id"], condition=UNRESOLVED, name="escalation_mine"),
             models.Index(fields=["fingerprint", "id"], condition=UNRESOLVED, name="escalation_same"),
+            models.Index(fields=["due_at", "id"], condition=UNRESOLVED, name="escalation_due"),
+            models.Index(fields=["queue", "opened_at", "id"], condition=UNRESOLVED, name="escalation_queue_oldest"),
+            models.Index(
+                fields=["snoozed_until", "id"],
+                condition=UNRESOLVED & Q(snoozed_until__isnull=False),
+                name="escalation_snoozed",
+            ),
+            models.Index(
+                fields=["-resolved_at", "-id"],
+                condition=Q(state=EscalationState.RESOLVED.value),
+                name="escalation_decided",
+            ),
         ]
 
     def __str__(self) -> str:
