@@ -135,10 +135,12 @@ def claim(*, escalation_id: int, by: Person, version: int | None = None, take_ov
 def take_next(*, view: EscalationQuerySet, by: Person) -> int | None:
     """Claim the most urgent item of a view that nobody has; its id, or None where there is none left."""
     at = sql.now()
-    candidates = view.decidable_by(by).unresolved().takeable(at).most_urgent_first()
-    found = candidates.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True).first()
-    if found is None:
+    candidates = view.decidable_by(by).takeable(at).most_urgent_first().select_related("record").only("record__id")
+    # Both rows, and never waiting: a verdict locks the record first, so waiting for it here could be a circle.
+    chosen = candidates.select_for_update(skip_locked=True, of=("self", "record")).first()
+    if chosen is None:
         return None
+    found = chosen.pk
     held = hold(escalation_id=found, version=None, by=by)
     change(held, EscalationEvent.CLAIM, **_claim_values(by, at))
     _note(held, Event.CLAIM)
