@@ -110,6 +110,12 @@ class NotAllowed(HandoffsError):
     code = "not_allowed"
 
 
+class UnfitQueue(HandoffsError):
+    """A queue needs an owner who can sign in, and at least one reason to close with."""
+
+    code = "unfit_queue"
+
+
 class RecordPurged(HandoffsError):
     """The record's bodies were erased; it can't be taken up again."""
 
