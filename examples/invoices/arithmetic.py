@@ -50,10 +50,13 @@ def unit(currency: str | None) -> Decimal:
 
 
 def show(amount: Decimal, currency: str | None) -> str:
-    """Write an amount with the decimals its currency has, or more where it has more."""
+    """Write an amount with the decimals its currency has, or up to four more where it has more."""
     smallest = unit(currency)
-    rounded = amount.quantize(smallest)
-    return f"{rounded if rounded == amount else amount.normalize():f} {currency or ''}".strip()
+    with localcontext(prec=_PRECISION):
+        rounded = amount.quantize(smallest)
+        if rounded != amount:
+            rounded = amount.quantize(smallest.scaleb(-4)).normalize()
+    return f"{rounded:f} {currency or ''}".strip()
 
 
 def broken_sums(draft: Draft) -> list[Difference]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from unittest.mock import patch
 
@@ -9,10 +10,10 @@ import pytest
 from django.db import IntegrityError, OperationalError, transaction
 
 from examples.invoices import ledger, steps
-from examples.invoices.contracts import CheckInput, ToPost
+from examples.invoices.contracts import Approval, CheckInput, Posted, ToPost
 from examples.invoices.models import LedgerEntry
 from examples.invoices.samples import FOLDER
-from handoffs.contracts import check, dump
+from handoffs.contracts import check, check_carried, dump
 from handoffs.flows import PermanentError, StepContext, TransientError
 from handoffs.states import Side
 from tests.unit.test_invoices_steps import context, extracted
@@ -67,6 +68,14 @@ def test_an_entry_holds_what_the_document_says():
     row = LedgerEntry.objects.get()
     assert (row.total, row.tax, row.currency, row.purchase_order) == ("247.52", "39.52", "EUR", "PO-2026-118")
     assert str(row) == "Birkenhof Papier GmbH BP-4001: 247.52 EUR"
+
+
+def test_an_approval_brings_its_cost_centre_along():
+    approval = Approval(**steps.check(to_check(), at("check")).output.model_dump(), cost_centre="4711")
+    body = dump(approval)[:-1] + f',"draft":{dump(extracted((FOLDER / "paper.xml").read_bytes()).output)}}}'
+    posted = steps.post(check(ToPost, body, side=Side.RECEIVES).value, at("post"))
+    assert not check_carried(ToPost, json.loads(body), Posted, json.loads(dump(posted)))
+    assert LedgerEntry.objects.get().cost_centre == "4711"
 
 
 def test_an_amount_of_many_digits_stays_exact():

@@ -11,7 +11,7 @@ import pytest
 
 from examples.invoices import arithmetic, flows, places, steps
 from examples.invoices.contracts import MAX_BYTES, Checked, CheckInput, Document, Draft
-from examples.invoices.samples import FOLDER, SAMPLES, Sample
+from examples.invoices.samples import FOLDER, SAMPLES, Sample, files
 from handoffs import engine, seams, strict_json
 from handoffs.contracts import check, dump
 from handoffs.flows import AttachmentRef, PermanentError, StepContext
@@ -76,6 +76,12 @@ def test_every_file_of_the_folder_is_a_sample_and_the_other_way_round():
     on_disk = {path.name for path in FOLDER.iterdir()}
     assert on_disk <= {each.file for each in SAMPLES}
     assert {each.file for each in SAMPLES} - on_disk == {"too-large.xml", "empty.xml"}
+
+
+def test_the_files_are_given_with_their_content():
+    found = dict(files())
+    assert list(found) == [each.file for each in SAMPLES]
+    assert len(found["too-large.xml"]) == MAX_BYTES + 1
 
 
 def test_the_samples_stop_at_every_place_for_every_kind_that_needs_no_question():
@@ -181,6 +187,20 @@ def test_the_sentence_names_both_numbers():
     assert first.sentence == "Adding up the lines gives 208.00 EUR, but the document states 218.00 EUR (BR-CO-10)."
 
 
+@pytest.mark.parametrize(
+    ("amount", "currency", "shown"),
+    [
+        ("12.5", "EUR", "12.50 EUR"),
+        ("12.50", "JPY", "12.5 JPY"),
+        ("-12", None, "-12.00"),
+        ("333.33333333333333333333333333333333", "EUR", "333.333333 EUR"),
+        ("9999999999999999999999999999.000000000000000001", "KWD", "9999999999999999999999999999.000 KWD"),
+    ],
+)
+def test_amounts_are_shown_as_people_write_them(amount, currency, shown):
+    assert arithmetic.show(Decimal(amount), currency) == shown
+
+
 def test_check_raises_before_it_asks_the_ledger():
     with pytest.raises(PermanentError, match=r"gives 1470\.00 NOK, but the document states 1740\.00 NOK") as caught:
         steps.check(draft((FOLDER / "tax-differs.xml").read_bytes()), context(step="check"))
@@ -247,6 +267,20 @@ def _made_up(rng: random.Random, template: CheckInput) -> CheckInput:
     totals = template.totals.model_copy(update={"lines": net, "without_tax": net, "tax": tax})
     changes = {"lines": lines, "tax_shares": [share], "totals": totals, "total": net + tax, "payable": net + tax}
     return template.model_copy(update=changes)
+
+
+def test_a_line_without_quantity_or_price_is_not_off():
+    value = draft((FOLDER / "line-off.xml").read_bytes())
+    assert arithmetic.lines_off(value)
+    bare = [value.lines[0].model_copy(update={"price": None})]
+    assert arithmetic.lines_off(value.model_copy(update={"lines": bare})) == []
+
+
+def test_nothing_confirms_a_total_without_lines():
+    value = draft(paper())
+    assert arithmetic.confirms_total(value)
+    assert not arithmetic.confirms_total(value.model_copy(update={"lines": []}))
+    assert not arithmetic.confirms_total(value.model_copy(update={"total": None}))
 
 
 def test_tax_that_no_rate_explains_is_seen_by_a_person():

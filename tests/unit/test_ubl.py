@@ -221,6 +221,23 @@ def test_a_second_tax_total_in_the_currency_of_the_accounts_is_passed_over():
     assert read.confidence["/currency"] == places.SURE
 
 
+def test_tax_totals_in_the_documents_currency_are_added():
+    text = paper().decode()
+    start, end = text.index("  <cac:TaxTotal>"), text.index("  <cac:LegalMonetaryTotal>")
+    twice = text[:end] + text[start:end] + text[end:]
+    assert reading(twice.encode()).fields["totals"]["tax"] == Decimal("79.04")
+    garbled = twice.replace(">39.52<", ">39,52<")
+    assert reading(garbled.encode()).fields["totals"]["tax"] == "39,52"
+
+
+def test_a_document_without_tax_totals_has_no_tax():
+    text = paper().decode()
+    start, end = text.index("  <cac:TaxTotal>"), text.index("  <cac:LegalMonetaryTotal>")
+    read = reading((text[:start] + text[end:]).encode())
+    assert read.fields["totals"]["tax"] is None
+    assert "/totals/tax" not in read.places
+
+
 def test_elements_that_ubl_does_not_have_come_along_by_name():
     own = "".join(f"<cbc:Extra{number}>{'y' * 300}</cbc:Extra{number}>" for number in range(25))
     fields = reading(paper(("  <cac:OrderReference>", f"{own}<cac:OrderReference>"))).fields
