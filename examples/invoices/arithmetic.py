@@ -53,10 +53,9 @@ def show(amount: Decimal, currency: str | None) -> str:
     """Write an amount with the decimals its currency has, or up to four more where it has more."""
     smallest = unit(currency)
     with localcontext(prec=_PRECISION):
-        rounded = amount.quantize(smallest)
-        if rounded != amount:
-            rounded = amount.quantize(smallest.scaleb(-4)).normalize()
-    return f"{rounded:f} {currency or ''}".strip()
+        rounded, finer = amount.quantize(smallest), amount.quantize(smallest.scaleb(-4))
+        shown = rounded if rounded == finer else finer.normalize()
+    return f"{shown:f} {currency or ''}".strip()
 
 
 def broken_sums(draft: Draft) -> list[Difference]:
