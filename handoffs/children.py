@@ -8,6 +8,7 @@ stands between the two: it asks for the signal, then becomes the program that wa
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import os
 import shutil
@@ -50,6 +51,11 @@ class Child:
         code = self._process.wait(timeout)
         atexit.unregister(self.stop)
         return code
+
+    def ask_to_stop(self) -> None:
+        """Asks it to stop, and does not wait."""
+        if os.getpid() == self._parent and self.poll() is None:
+            self._process.send_signal(self._stop_signal)
 
     def stop(self, *, grace: float = GRACE, first: signal.Signals | None = None) -> int:
         """Asks it to stop, kills it after `grace` seconds, and returns its exit code."""
@@ -106,12 +112,37 @@ def start(
     return Child(process, stop_signal=stop_signal)
 
 
+def end_with(parent: int, death_signal: int = signal.SIGKILL) -> None:
+    """Ties the life of this process to that of its parent, which a fork has to ask for anew.
+
+    A parent that is gone already ends it at once, without any clean-up. Raises `OSError` where the kernel refuses.
+    """
+    if sys.platform == "linux" and ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, int(death_signal)) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    if os.getppid() != parent:  # it ended before the kernel was asked, and nothing would ever end this one
+        os._exit(NOT_STARTED)
+
+
+def children_of(parent: int) -> list[int]:
+    """The process ids of the direct children of any process; those that have ended but were not looked at, too."""
+    if not Path("/proc/self/stat").exists():
+        listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True).stdout  # noqa: S607
+        pairs = (line.split() for line in listed.splitlines())
+        return [int(pid) for pid, ppid in pairs if int(ppid) == parent]
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it ended between the two looks
+            if int(stat.read_text(errors="replace").rpartition(")")[2].split()[1]) == parent:
+                found.append(int(stat.parent.name))
+    return found
+
+
 def _become(parent: int, death_signal: int, command: list[str]) -> None:
     """Turns this process into `command`, tied to the life of `parent`."""
-    if sys.platform == "linux" and ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, death_signal) != 0:
-        sys.exit(f"prctl: {os.strerror(ctypes.get_errno())}")
-    if os.getppid() != parent:  # it ended before the kernel was asked, and nothing would ever end this one
-        sys.exit(NOT_STARTED)
+    try:
+        end_with(parent, death_signal)
+    except OSError as error:
+        sys.exit(f"prctl: {error.strerror}")
     try:
         os.execv(command[0], command)  # noqa: S606 - the point of this file
     except OSError as error:

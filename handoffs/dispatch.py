@@ -1,22 +1,26 @@
 """Bells: RQ jobs that say “there is ready work on this job queue”, and carry nothing else that matters.
 
 The row is the truth; a bell that is lost costs latency until the reconciler rings again, one too many costs nothing.
-Besides `jobs` and `reconcile`, only this module knows RQ.
+Only this module knows RQ.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import uuid
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 import django_rq
 from django.conf import settings
-from django.db import transaction
+from django.db import connections, transaction
 from redis.exceptions import RedisError
+from rq import Worker
 from rq.job import Job
 
+from handoffs import children
 from handoffs.errors import QueueServerAway
 
 logger = logging.getLogger(__name__)
@@ -85,3 +89,55 @@ def has_bell(job_queue: str) -> bool:
         return bool(queue.connection.llen(queue.key))
     except RedisError as error:
         raise QueueServerAway(f"The job queue server does not answer ({type(error).__name__}).") from error
+
+
+def answers(job_queue: str) -> bool:
+    """Whether the job queue server answers now."""
+    try:
+        return bool(django_rq.get_queue(job_queue).connection.ping())
+    except RedisError:
+        return False
+
+
+def server_name() -> str:
+    """The job queue server's address, without the password that may stand in it."""
+    url = urlsplit(settings.REDIS_URL)
+    return url._replace(netloc=url.netloc.rpartition("@")[2]).geturl()
+
+
+# --- the listening side ----------------------------------------------------------------------------------------------
+
+_listener = 0  # the process whose forks do what the bells ask for
+
+
+def listen(job_queue: str) -> None:
+    """Do what the bells of one job queue ask for, each in a fork, until asked to stop.
+
+    Raises:
+        QueueServerAway: the server went away.
+    """
+    global _listener
+    _listener = os.getpid()
+    connections.close_all()  # a fork must not inherit a database connection
+    logging.getLogger("rq.worker").addFilter(_in_one_line)
+    try:
+        queue = django_rq.get_queue(job_queue)
+        worker = Worker([queue], connection=queue.connection, job_class=Bell, serializer=queue.serializer)
+        worker.work(logging_level="WARNING")
+    except RedisError as error:
+        raise QueueServerAway(f"The job queue server went away ({type(error).__name__}).") from error
+
+
+def end_with_listener() -> None:
+    """Let this process, if it is a fork of a listening one, end together with it: RQ itself leaves orphans."""
+    if _listener and os.getpid() != _listener:
+        children.end_with(_listener)
+
+
+def _in_one_line(record: logging.LogRecord) -> bool:
+    """RQ logs a traceback when the server goes away, where one line says it as well."""
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, RedisError):
+        record.msg, record.args = "The job queue server went away (%s).", (type(error).__name__,)
+        record.exc_info = record.exc_text = None
+    return True

@@ -154,6 +154,14 @@ def waiting_job_queues() -> list[str]:
     return list(ready.order_by("job_queue").values_list("job_queue", flat=True).distinct())
 
 
+def due_in(job_queue: str) -> float | None:
+    """Seconds until the next record of a job queue becomes due, of those that are not due yet."""
+    now = sql.now()
+    later = Record.objects.filter(status=Status.READY, job_queue=job_queue, available_at__gt=now)
+    first = later.order_by("available_at", "pk").values_list("available_at", flat=True).first()
+    return None if first is None else (first - now).total_seconds()
+
+
 def seen(*, name: str, kind: str, job_queue: str = "") -> None:
     """Note that a process is alive."""
     Heartbeat.objects.update_or_create(name=name, defaults={"kind": kind, "job_queue": job_queue, "seen_at": sql.now()})
@@ -162,3 +170,8 @@ def seen(*, name: str, kind: str, job_queue: str = "") -> None:
 def forget_silent(older_than: timedelta) -> None:
     """Drop the heartbeats of processes that ended long ago."""
     Heartbeat.objects.filter(seen_at__lt=sql.now() - older_than).delete()
+
+
+def gone(name: str) -> None:
+    """Note that a process has ended as it should."""
+    Heartbeat.objects.filter(name=name).delete()
