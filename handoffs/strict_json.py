@@ -216,13 +216,10 @@ class _Walk:
                     self.path[-1] = index + 1 if isinstance(index, int) else None
 
     def _string(self, token: str, at: int) -> Iterator[Flaw]:
-        if "\\" not in token:
-            text = token[1:-1]
-        else:
-            try:
-                text = json.loads(token)
-            except ValueError:  # cut off where the text stops being JSON
-                return
+        try:
+            text = json.loads(token) if "\\" in token or token[1:][-1:] != '"' else token[1:-1]
+        except ValueError:  # cut off where the text stops being JSON
+            return
         keys = self.keys[-1] if self.keys and self.path[-1] is None else None
         if keys is not None:
             self.path[-1] = text

@@ -2,19 +2,14 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
 import sys
 from decimal import Decimal
-from functools import cache
-from pathlib import Path
 
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from handoffs.strict_json import MAX_BYTES, MAX_FLAWS, Body, Flaw, pointer, read, shown
-
-CASES = Path(__file__).parent.parent / "cases"
 
 
 def flaws(raw: bytes | str, **limits: int) -> tuple[Flaw, ...]:
@@ -131,6 +126,12 @@ def test_takes_no_dialect(text: str):
     assert [flaw.code for flaw in flaws(text)] == ["not_json"]
 
 
+@pytest.mark.parametrize("broken", ["a\t", "a\\x", "a\\", '\\"', '\\"\t', "\\", ""])
+@pytest.mark.parametrize("text", ['{"a": 1, "%s', '{"": 1, "%s', '{"a": 1, "b": "%s'])
+def test_a_string_that_breaks_off_is_nothing_else_too(text: str, broken: str):
+    assert [flaw.code for flaw in flaws(text % broken)] == ["not_json"]
+
+
 def test_bounds_the_list_of_flaws():
     assert len(flaws("[" + "NaN," * 10_000 + "1]")) == MAX_FLAWS
 
@@ -150,16 +151,15 @@ def test_depth_counts_nesting_not_brackets():
 
 def test_survives_a_caller_that_is_deep_already():
     def deeper(levels: int) -> Body | tuple[Flaw, ...]:
-        return read(b"[" * 60 + b"]" * 60) if levels == 0 else deeper(levels - 1)
+        return read(b"[" * 60 + b"1, nope" + b"]" * 70 + b", 1") if levels == 0 else deeper(levels - 1)
 
     depth, frame = 0, sys._getframe()
     while frame := frame.f_back:  # type: ignore[assignment]
         depth += 1
     answers = []
-    for levels in range(sys.getrecursionlimit() - depth - 70, sys.getrecursionlimit() - depth - 20, 10):
+    for levels in range(sys.getrecursionlimit() - depth - 150, sys.getrecursionlimit() - depth - 20, 10):
         answers.append(deeper(levels))
-    assert all(isinstance(answer, Body) or answer[0].code == "too_deep" for answer in answers)
-    assert any(isinstance(answer, tuple) for answer in answers)
+    assert {answer[0].code for answer in answers if isinstance(answer, tuple)} == {"not_json", "too_deep"}
 
 
 def test_hints_at_a_code_fence():
@@ -185,63 +185,6 @@ def test_shows_values_cut_and_harmless(text: str, seen: str):
 def test_pointers_escape_what_the_standard_escapes():
     assert pointer(["a/b", 0, "~", ""]) == "/a~1b/0/~0/"
     assert pointer([]) == ""
-
-
-# What was reported from elsewhere.
-
-
-@pytest.mark.parametrize(
-    ("name", "code", "where"),
-    [
-        ("M01.txt", "invalid_number", "/output/total"),
-        ("M03.json", "duplicate_key", "/output/decision"),
-        ("M04.json", "unstorable_character", "/output/lines/0/description"),
-        ("M06.json", "unstorable_character", "/output/lines/0/description"),
-        ("M08.json", "huge_integer", "/output/document_id"),
-        ("M09.txt", "not_json", ""),
-    ],
-)
-def test_case_is_refused(name: str, code: str, where: str):
-    [flaw] = flaws((CASES / name).read_bytes())
-    assert (flaw.code, flaw.pointer) == (code, where)
-
-
-def test_case_m08_is_cut():
-    assert flaws((CASES / "M08.json").read_bytes())[0].received == "2444… 5001 digits"
-
-
-def test_case_m09_hints_at_the_fence():
-    assert "code fence" in flaws((CASES / "M09.txt").read_bytes())[0].sentence
-
-
-@pytest.mark.parametrize(
-    "name", ["_baseline_ok.json", "C01.json", "C03.json", "M11.json", "M13.json", "M15.json", "R09.json", "R13.json"]
-)
-def test_case_is_json(name: str):
-    raw = (CASES / name).read_bytes()
-    assert body(raw) == Body(raw.decode(), json.loads(raw))
-
-
-@cache
-def made(script: str) -> bytes:
-    return subprocess.run([sys.executable, CASES / script], capture_output=True, check=True).stdout
-
-
-def test_case_m17_is_too_large():
-    raw = made("make_m17.py")
-    [flaw] = flaws(raw)
-    assert flaw.code == "too_large"
-    assert f"{len(raw):,}" in flaw.sentence
-    assert "2,000,000" in flaw.sentence
-
-
-def test_case_m17_one_kilobyte_below_the_limit_is_taken():
-    raw = made("make_m17.py")
-    assert body(raw, max_bytes=len(raw) + 1024)
-
-
-def test_case_r11_is_taken():
-    assert body(made("make_r11.py"))
 
 
 # What holds for any bytes.
