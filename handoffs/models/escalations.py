@@ -128,6 +128,18 @@ class Escalation(models.Model):
             ),
             models.Index(fields=["assignee", "due_at", "id"], condition=UNRESOLVED, name="escalation_mine"),
             models.Index(fields=["fingerprint", "id"], condition=UNRESOLVED, name="escalation_same"),
+            models.Index(
+                "flow",
+                "step",
+                F("priority").desc(),
+                "due_at",
+                "id",
+                condition=UNRESOLVED,
+                name="escalation_place_urgent",
+            ),
+            models.Index(
+                "kind", F("priority").desc(), "due_at", "id", condition=UNRESOLVED, name="escalation_kind_urgent"
+            ),
             models.Index(fields=["due_at", "id"], condition=UNRESOLVED, name="escalation_due"),
             models.Index(fields=["queue", "opened_at", "id"], condition=UNRESOLVED, name="escalation_queue_oldest"),
             models.Index(
