@@ -26,9 +26,12 @@ LEASE_LOST = "lease_lost"
 TIMEOUT = "timeout"
 
 
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+
+
 def as_json(value: object) -> str:
     """Compact JSON text for a column that only we read."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return _encode(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,10 +91,12 @@ def digest(salt: str, body: str) -> str:
     return hashlib.sha256((salt + body).encode()).hexdigest()
 
 
+_canonical = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True).encode
+
+
 def chain(head: str, values: Sequence[Any]) -> str:
     """The next hash of a record's chain: SHA-256 of the hash before and the canonical row, hexadecimal."""
-    canonical = json.dumps(values, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256((head + canonical).encode()).hexdigest()
+    return hashlib.sha256((head + _canonical(values)).encode()).hexdigest()
 
 
 HISTORY = ("record_id", "seq", "event", "old_status", "new_status", "step", "attempt", "actor", "code", "digest")

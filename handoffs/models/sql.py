@@ -1,4 +1,4 @@
-"""The two spellings of our set-based SQL: `unnest` on PostgreSQL, `json_each` on SQLite.
+"""The two spellings of our set-based SQL: `json_to_recordset` on PostgreSQL, `json_each` on SQLite.
 
 Everything here works on many rows with one statement, because the limit of the product is what the database can commit.
 Times are database times: a transaction reads the clock once, with `now()`, and passes it on.
@@ -16,6 +16,7 @@ from django.db import connection, models
 from django.db.backends.utils import CursorWrapper
 
 Rows = Sequence[Sequence[Any]]
+OLD = "expected_"  # before the names of the columns that a compare-and-set expects
 
 
 def is_postgres() -> bool:
@@ -51,19 +52,45 @@ def _fields(model: type[models.Model]) -> dict[str, models.Field[Any, Any]]:
 
 
 @cache
-def _array_type(model: type[models.Model], column: str) -> str:
+def _record_type(model: type[models.Model], columns: tuple[str, ...]) -> str:
+    """The columns with their types, as `json_to_recordset` wants them."""
+    return ", ".join(f"{c} {_plain_type(model, c.removeprefix(OLD))}" for c in columns)
+
+
+def _plain_type(model: type[models.Model], column: str) -> str:
     kind = _fields(model)[column].rel_db_type(connection) or "text"
-    # A cast to varchar(20)[] would cut silently; as text, a value that is too long is an error.
+    # A cast to varchar(20) would cut silently; as text, a value that is too long is an error.
     return "text" if kind.startswith("varchar") else kind.split(" CHECK")[0]
 
 
-def adapt(model: type[models.Model], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
-    """Values as the driver takes them: times in the database's form."""
-    if is_postgres():
-        return [list(row) for row in rows]
+@cache
+def _times(model: type[models.Model], columns: tuple[str, ...]) -> frozenset[int]:
+    """The places of the columns that hold times."""
     fields = _fields(model)
-    times = {i for i, name in enumerate(columns) if isinstance(fields[name], models.DateTimeField)}
-    return [[write_time(v) if i in times else v for i, v in enumerate(row)] for row in rows]
+    return frozenset(i for i, c in enumerate(columns) if isinstance(fields[c.removeprefix(OLD)], models.DateTimeField))
+
+
+def adapt(model: type[models.Model], columns: Sequence[str], rows: Rows) -> list[list[Any]]:
+    """Values as the driver takes them: times in the database's form."""
+    times = _times(model, tuple(columns))
+    if not times:
+        return [list(row) for row in rows]
+    # A batch has few distinct times, most of them the same one.
+    written: dict[Any, Any] = {}
+    adapted = []
+    for row in rows:
+        values = list(row)
+        for i in times:
+            if (value := values[i]) is not None:
+                if value not in written:
+                    written[value] = _as_text(value)
+                values[i] = written[value]
+        adapted.append(values)
+    return adapted
+
+
+def _as_text(value: datetime) -> Any:
+    return value.isoformat() if is_postgres() else write_time(value)
 
 
 def insert(model: type[models.Model], columns: Sequence[str], rows: Rows) -> None:
@@ -73,11 +100,8 @@ def insert(model: type[models.Model], columns: Sequence[str], rows: Rows) -> Non
     table, names = model._meta.db_table, ", ".join(columns)
     with connection.cursor() as cursor:
         if is_postgres():
-            arrays = ", ".join(f"%s::{_array_type(model, c)}[]" for c in columns)
-            cursor.execute(
-                f"INSERT INTO {table} ({names}) SELECT * FROM unnest({arrays})",  # noqa: S608 - our own names
-                [list(values) for values in zip(*rows, strict=True)],
-            )
+            source, params = values(model, columns, rows)
+            cursor.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM {source} AS v", params)  # noqa: S608
             return
         marks = ", ".join(["%s"] * len(columns))
         cursor.executemany(
@@ -99,29 +123,27 @@ def insert_returning(
     skip = f" ON CONFLICT ({conflict}) DO NOTHING" if conflict else ""
     source, params = values(model, columns, rows)
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO {table} ({names}) SELECT {names} FROM {source} AS v WHERE true{skip} "  # noqa: S608
-            f"RETURNING {key}, id",
-            params,
-        )
+        came_in = f"INSERT INTO {table} ({names}) SELECT {names} FROM {source} AS v WHERE true{skip}"  # noqa: S608
+        cursor.execute(f"{came_in} RETURNING {key}, id", params)
         return dict(cursor.fetchall())
 
 
 def values(model: type[models.Model], columns: Sequence[str], rows: Rows) -> tuple[str, list[Any]]:
-    """A table expression over the given rows, with its parameters; columns keep their names.
+    """A table expression over the given rows, with its parameter; columns keep their names.
 
-    On SQLite the rows travel as JSON, so floats must not: there they go through `insert`.
+    The rows travel as one JSON text: the drivers write and the databases read it in C, where arrays of text cost
+    PostgreSQL's driver more than all the rest of a commit. SQLite may read a JSON number with an error in its last
+    place, so floats go through `insert` there.
     """
+    adapted = adapt(model, columns, rows)
     if is_postgres():
-        arrays = ", ".join(f"%s::{_array_type(model, c.removeprefix('old_'))}[]" for c in columns)
-        names = ", ".join(columns)
-        table = f"(SELECT * FROM unnest({arrays}) AS u({names}))"  # noqa: S608 - our own names
-        return table, [list(v) for v in zip(*rows, strict=True)]
+        body = json.dumps([dict(zip(columns, row, strict=True)) for row in adapted], ensure_ascii=False)
+        types = _record_type(model, tuple(columns))
+        return f"(SELECT * FROM json_to_recordset(%s::json) AS j({types}))", [body]  # noqa: S608 - our own names
     picked = ", ".join(f"json_extract(value, '$[{i}]') AS {c}" for i, c in enumerate(columns))
-    plain = [c.removeprefix("old_") for c in columns]
     return (
         f"(SELECT {picked} FROM json_each(%s))",  # noqa: S608 - our own names
-        [json.dumps(adapt(model, plain, rows), ensure_ascii=False)],
+        [json.dumps(adapted, ensure_ascii=False)],
     )
 
 
@@ -140,9 +162,9 @@ def update(
     """
     if not rows:
         return set()
-    source, params = values(model, ["id", *(f"old_{c}" for c in keep), *columns, *coalesced], rows)
+    source, params = values(model, ["id", *(OLD + c for c in keep), *columns, *coalesced], rows)
     sets = [f"{c} = v.{c}" for c in columns] + [f"{c} = coalesce(v.{c}, r.{c})" for c in coalesced]
-    guard = " AND ".join(["r.id = v.id", *(f"r.{c} = v.old_{c}" for c in keep)])
+    guard = " AND ".join(["r.id = v.id", *(f"r.{c} = v.{OLD}{c}" for c in keep)])
     with connection.cursor() as cursor:
         cursor.execute(
             f"UPDATE {model._meta.db_table} AS r SET {', '.join(sets)} FROM {source} AS v "  # noqa: S608
