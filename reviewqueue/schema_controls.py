@@ -1,0 +1,97 @@
+"""Which control shows a single value, and what it says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from django.utils.translation import gettext as _
+
+from reviewqueue import schema_leaves
+from reviewqueue.exact_json import ABSENT, Value
+from reviewqueue.schema_fields import Sort, is_date
+from reviewqueue.schema_leaves import Typed
+from reviewqueue.schema_nodes import Node
+
+FEW = 5  # choices that are shown side by side
+
+
+@dataclass(slots=True)
+class Leaf(Node):
+    """A single value, or anything that is shown as JSON."""
+
+    typed: Typed = field(default_factory=Typed)
+
+    template = "escalation/_field_leaf.html"
+
+    @property
+    def _read(self) -> schema_leaves.Read:
+        return schema_leaves.read(self.shape, self.sent, self.typed, in_list=self.in_list)
+
+    @property
+    def value(self) -> Value:
+        return self._read.value
+
+    @property
+    def problems(self) -> list[str]:
+        return self._read.problems
+
+    @property
+    def text(self) -> str:
+        return schema_leaves.shown(self.shape, self.sent) if self.typed.text is None else self.typed.text
+
+    @property
+    def control(self) -> str:
+        """Which control shows it: radios, select, textarea, or the type of an input."""
+        if self.shape.sort is Sort.CHOICE:
+            return "radios" if len(self.choices) <= FEW else "select"
+        if schema_leaves.is_tall(self.shape, self.text):
+            return "textarea"
+        return "date" if self.shape.sort is Sort.DATE and self._fits_date else "text"
+
+    @property
+    def _fits_date(self) -> bool:
+        return not self.text or is_date(self.text)
+
+    @property
+    def input_mode(self) -> str:
+        return {Sort.INTEGER: "numeric", Sort.NUMBER: "decimal", Sort.DECIMAL: "decimal"}.get(self.shape.sort, "")
+
+    @property
+    def rows(self) -> int:
+        return min(max(self.text.count("\n") + 1, 2), 12)
+
+    @property
+    def choices(self) -> list[tuple[str, str, bool]]:
+        """(what the control sends, what it says, whether it is chosen)"""
+        found = [(schema_leaves.token(value), _choice_label(value)) for value in self.shape.choices]
+        if self.shape.nullable:
+            found.append((schema_leaves.NULL, "null"))
+        if not self.shape.required and not self.in_list:
+            found.append((schema_leaves.LEFT_OUT, _("left out")))
+        chosen = self.text or (schema_leaves.LEFT_OUT if self.is_missing else "")
+        return [(token, label, token == chosen) for token, label in found]
+
+    @property
+    def is_chosen(self) -> bool:
+        return any(chosen for _token, _label, chosen in self.choices)
+
+    @property
+    def meanings(self) -> list[tuple[str, str, bool]]:
+        """What an empty control may stand for; nothing where there is only one meaning."""
+        found = schema_leaves.meanings(self.shape, self.sent, in_list=self.in_list)
+        now = self.typed.empty if self.typed.empty in found else (found[0] if found else "")
+        return [(each, str(schema_leaves.MEANINGS[each]), each == now) for each in found] if len(found) > 1 else []
+
+    @property
+    def shows_sent(self) -> bool:
+        """Whether what was sent must stand beside the control, since the control shows something else."""
+        if self.sent is ABSENT or self.shape.sort is Sort.JSON:
+            return False
+        cannot_hold = self.sent is not None and self.sent != "" and not schema_leaves.shown(self.shape, self.sent)
+        return cannot_hold or self.is_changed
+
+
+def _choice_label(value: Value) -> str:
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    return str(value)
