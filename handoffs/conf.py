@@ -16,6 +16,14 @@ DEFAULTS: dict[str, Any] = {
     "CLAIM": 15 * 60.0,  # seconds that a reviewer's claim lasts without activity
     "STRAND_AFTER": 600.0,  # seconds that a record waits for a step that the code no longer has
     "INTAKE_BATCH": 200,  # records opened in one transaction
+    "REQUESTS_PER_MINUTE": 6000,  # of one token, in one server process
+    "BATCH_LINES": 1000,  # records in one posted batch
+    "MAX_BATCH_BODY": 20_000_000,  # bytes of one posted batch
+    "CLAIM_LIMIT": 100,  # records in one claim of an agent outside
+    "WAITERS": 4,  # long polls that one server process holds at once; the rest are answered at once
+    "LONGEST_WAIT": 60.0,  # seconds of one long poll
+    "KEY_DAYS": 30,  # days for which a repeated request with an Idempotency-Key is answered as before
+    "LOCK_WAIT": 5.0,  # seconds that a repeated request waits for the first one to be answered
 }
 
 

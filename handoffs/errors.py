@@ -116,6 +116,24 @@ class UnfitQueue(HandoffsError):
     code = "unfit_queue"
 
 
+class UnfitToken(HandoffsError):
+    """A token needs a name of its own, and an expiry that lies ahead."""
+
+    code = "unfit_token"
+
+
+class StepNotOpen(HandoffsError):
+    """The record does not stand at that step, or nobody may start it now."""
+
+    code = "step_not_open"
+
+
+class UnfitAttachment(HandoffsError):
+    """An attachment is a file within the size limit, or a link by http or https."""
+
+    code = "unfit_attachment"
+
+
 class RecordPurged(HandoffsError):
     """The record's bodies were erased; it can't be taken up again."""
 

@@ -1,11 +1,13 @@
 """The tables. Reads are querysets with domain names; `moves.move` is the only way a record's row changes."""
 
+from handoffs.models.agents import AgentToken, IdempotencyKey
 from handoffs.models.escalations import Alert, Escalation
 from handoffs.models.history import AuditEntry, ContractVersion, Heartbeat, Transition
 from handoffs.models.queues import Membership, Queue
 from handoffs.models.records import Attachment, Comment, Record, StepResult, Violation
 
 __all__ = [
+    "AgentToken",
     "Alert",
     "Attachment",
     "AuditEntry",
@@ -13,6 +15,7 @@ __all__ = [
     "ContractVersion",
     "Escalation",
     "Heartbeat",
+    "IdempotencyKey",
     "Membership",
     "Queue",
     "Record",

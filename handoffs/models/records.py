@@ -105,6 +105,7 @@ class Attachment(models.Model):
     size = models.PositiveBigIntegerField()
     digest = models.CharField(max_length=64, help_text="SHA-256 of the bytes, hexadecimal")
     content = models.BinaryField(null=True)
+    link = models.TextField(blank=True, default="", help_text="where it lies, if not here: http or https")
     added_at = models.DateTimeField()
     added_by = models.CharField(max_length=150)
 
