@@ -1,0 +1,1 @@
+"""What can be read from the rows; nothing here writes."""
