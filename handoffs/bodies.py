@@ -17,6 +17,15 @@ def raw_bytes(text: str, encoding: str) -> bytes:
     return base64.b64decode(text) if encoding == "base64" else text.encode("utf-8", "surrogatepass")
 
 
+def storable(body: bytes) -> tuple[str, str]:
+    """(text, encoding) that keeps bytes which the gate refused; base64 where they can't stand in a text column."""
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        return base64.b64encode(body).decode(), "base64"
+    return (base64.b64encode(body).decode(), "base64") if "\0" in text else (text, "")
+
+
 def same(one: str, other: str) -> bool:
     """Whether two bodies say the same: neither the order of keys nor 1.10 against 1.1 is a difference."""
     if one == other:

@@ -124,13 +124,18 @@ def _clash(key: str) -> Violation:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What an attempt delivered: the output's text, and what surrounds it, as sent."""
+    """What an attempt delivered: the output's text, and what surrounds it, as sent.
+
+    `flaws` say why it could not be read, or what is wrong around the output; `encoding` is how `output` is kept then.
+    """
 
     output: str
     confidence: object = None
     field_confidence: Mapping[str, Any] = field(default_factory=dict)
     evidence: Mapping[str, Any] = field(default_factory=dict)
     usage: Mapping[str, Any] = field(default_factory=dict)
+    flaws: tuple[Violation, ...] = ()
+    encoding: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +159,12 @@ class Judgement:
 
 def judge(step: Step, given: str, delivery: Delivery, *, tries_left: int) -> Judgement:
     """Hold an output against its contract, its carried facts and its bar. `tries_left` counts those after this one."""
-    checked, violations = check_output(step, given, delivery.output)
+    checked, violations = _read_output(step, given, delivery)
     confidence, flawed = read_confidence(delivery.confidence)
-    if (violations or flawed) and step.enforce:
+    # What can't be read is refused even by a step that only observes: there is nothing to hand on.
+    if ((violations or flawed) and step.enforce) or delivery.flaws:
         kind = Kind.BROKEN_OUTPUT if violations else Kind.LOW_CONFIDENCE
-        code = "output_contract" if violations else INVALID_CONFIDENCE
+        code = ("unreadable" if delivery.flaws else "output_contract") if violations else INVALID_CONFIDENCE
         again = step.on_broken_output == "retry" and tries_left > 0
         return Judgement(
             Event.RETRY if again else Event.ESCALATE,
@@ -177,6 +183,12 @@ def judge(step: Step, given: str, delivery: Delivery, *, tries_left: int) -> Jud
         unknown=checked.unknown,
     )
     return _hold_against_bar(step, judged)
+
+
+def _read_output(step: Step, given: str, delivery: Delivery) -> tuple[Checked, tuple[Violation, ...]]:
+    if delivery.flaws:
+        return Checked(None, delivery.flaws, ()), delivery.flaws
+    return check_output(step, given, delivery.output)
 
 
 def check_output(step: Step, given: str, output: str) -> tuple[Checked, tuple[Violation, ...]]:

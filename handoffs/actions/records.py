@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import secrets
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from handoffs import conf, dispatch, engine, strict_json
 from handoffs.actions.plans import Plan
 from handoffs.actions.starts import nobody
 from handoffs.actions.writing import write_rows
+from handoffs.bodies import storable
 from handoffs.contracts import Contract, Violation, check, contract_hash, from_flaws
 from handoffs.engine import as_json
 from handoffs.errors import ExternalIdInUse, UnknownQueue
@@ -29,12 +29,24 @@ Document = tuple[str, str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person is to answer, in which queue, and by when (None: as the queue says)."""
+
+    queue: str
+    question: str
+    answers: tuple[str, ...] = ()
+    due_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Opening:
     """One record to be opened: its body as sent, and what comes along."""
 
     body: bytes
     external_id: str | None = None
     attachments: Sequence[Document] = ()
+    refused: tuple[Violation, ...] = ()  # why what surrounds the body can't be taken; the body is kept all the same
+    asked: Asked | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +90,7 @@ def open_records(*, flow: Flow, openings: Sequence[Opening], actor: str) -> list
     The same external id with the same body gives the same answer again and opens nothing.
     """
     at = sql.now()
-    judged = [_judge(flow, opening.body) for opening in openings]
+    judged = [_judge(flow, opening) for opening in openings]
     plans = [_plan(flow, o, j, actor, at) for o, j in zip(openings, judged, strict=True)]
     distinct = _first_of_each(openings)
     new = [plans[i] for i in distinct]
@@ -92,21 +104,14 @@ def open_records(*, flow: Flow, openings: Sequence[Opening], actor: str) -> list
     return _answers(flow, openings, plans, judged, ids)
 
 
-def _judge(flow: Flow, body: bytes) -> _Judged:
-    read = strict_json.read(body, max_bytes=conf.get("MAX_BODY"))
+def _judge(flow: Flow, opening: Opening) -> _Judged:
+    if opening.refused:
+        return _Judged(*storable(opening.body), None, None, opening.refused)
+    read = strict_json.read(opening.body, max_bytes=conf.get("MAX_BODY"))
     if isinstance(read, tuple):
-        return _Judged(*_storable(body), None, None, from_flaws(read, side=Side.INTAKE))
+        return _Judged(*storable(opening.body), None, None, from_flaws(read, side=Side.INTAKE))
     checked = check(flow.intake, read.text, side=Side.INTAKE)
     return _Judged(read.text, "", checked.value, read.data, checked.violations, checked.unknown)
-
-
-def _storable(body: bytes) -> tuple[str, str]:
-    """(text, encoding) that keeps bytes which the gate refused; base64 where they can't stand in a text column."""
-    try:
-        text = body.decode("utf-8")
-    except UnicodeDecodeError:
-        return base64.b64encode(body).decode(), "base64"
-    return (base64.b64encode(body).decode(), "base64") if "\0" in text else (text, "")
 
 
 def _plan(flow: Flow, opening: Opening, judged: _Judged, actor: str, at: datetime) -> Plan:
@@ -129,7 +134,18 @@ def _plan(flow: Flow, opening: Opening, judged: _Judged, actor: str, at: datetim
     )
     if first.by != "worker":
         plan.arrive(engine.enter(flow, first.name, judged.text, outputs=_none, may_start=_never), nobody(actor))
+    if opening.asked:
+        _put_question(plan, opening.asked)
     return plan
+
+
+def _put_question(plan: Plan, asked: Asked) -> None:
+    """The built-in flow of asks has no queue of its own: each ask names one."""
+    where = queue_id(asked.queue, 0)
+    plan.set(queue_id=where)
+    if plan.escalation is not None:
+        plan.escalation |= {"queue_id": where, "question": asked.question, "answers": as_json(asked.answers)}
+        plan.escalation["due_at"] = asked.due_at or plan.at
 
 
 def _none(name: str) -> None:
@@ -141,9 +157,10 @@ def _never(step: object) -> bool:
 
 
 def _blank(flow: Flow, opening: Opening, judged: _Judged, actor: str, at: datetime) -> RecordRow:
-    queue = queue_id(flow.queue_of(INTAKE), 0)
+    name = opening.asked.queue if opening.asked else flow.queue_of(INTAKE)
+    queue = queue_id(name, 0)
     if not queue:
-        raise UnknownQueue(f"Flow {flow.name} escalates to the queue “{flow.escalate_to}”, which does not exist.")
+        raise UnknownQueue(f"Flow {flow.name} escalates to the queue “{name}”, which does not exist.")
     return RecordRow(
         id=0,
         flow=flow.name,

@@ -158,35 +158,26 @@ def commit(finished: Sequence[Finished], claimer: Claimer) -> list[Started]:
     return [plan.started for plan in won if plan.started]
 
 
-@transaction.atomic
-def commit_one(finished: Finished, claimer: Claimer) -> Plan:
-    """Write how one attempt ended.
-
-    Raises:
-        StaleAttempt: it came late; it is kept in the history, and changes nothing.
-    """
-    at = sql.now()
-    row = lock([finished.record_id])[finished.record_id]
-    plan = _ended(row, finished, at, claimer)
-    carry_out([plan], at)
-    dispatch.ring_for([plan])
-    return plan
-
-
 def is_current(row: RecordRow, attempt: int) -> bool:
     return row.status == Status.RUNNING and row.attempt == attempt
 
 
 def _ended(row: RecordRow, finished: Finished, at: datetime, claimer: Claimer) -> Plan:
-    flow = get_flow(row.flow)
-    plan = Plan(row, flow, at, claimer.actor)
-    if not is_current(row, finished.attempt):
-        _keep_late(plan, finished)
-        return plan
-    step, ended = flow.step(row.step), finished.ended
+    plan = Plan(row, get_flow(row.flow), at, claimer.actor)
+    if is_current(row, finished.attempt):
+        end(plan, finished, claimer)
+    else:
+        keep_late(plan, finished)
+    return plan
+
+
+def end(plan: Plan, finished: Finished, claimer: Claimer) -> Judgement | None:
+    """End the running attempt of a plan; how its result was judged, or None where it was handed back."""
+    row, ended = plan.row, finished.ended
+    step = plan.flow.step(row.step)
     if isinstance(ended, Failure) and ended.released:
         hand_back(plan, step, ended)
-        return plan
+        return None
     judgement = _judge(step, row, finished)
     columns: dict[str, Any] = {}
     if isinstance(ended, Delivery):
@@ -194,7 +185,7 @@ def _ended(row: RecordRow, finished: Finished, at: datetime, claimer: Claimer) -
     settle(plan, step, judgement, columns)
     if judgement.event is Event.ACCEPT and isinstance(ended, Delivery):
         go_on(plan, step, ended.output, claimer)
-    return plan
+    return judgement
 
 
 def _judge(step: Step, row: RecordRow, finished: Finished) -> Judgement:
@@ -211,18 +202,21 @@ def _judge(step: Step, row: RecordRow, finished: Finished) -> Judgement:
 def _delivered(delivery: Delivery) -> dict[str, Any]:
     return {
         "output": delivery.output,
+        "encoding": delivery.encoding,
         "field_confidence": as_json(dict(delivery.field_confidence)),
         "evidence": as_json(dict(delivery.evidence)),
         "usage": as_json(dict(delivery.usage)),
     }
 
 
-def _keep_late(plan: Plan, finished: Finished) -> None:
+def keep_late(plan: Plan, finished: Finished) -> None:
     """Keep what came after its attempt had ended; it changes nothing."""
     ended = finished.ended
     output = ended.output if isinstance(ended, Delivery) else None
     plan.happen(Event.LATE, plan.status, code="stale_attempt", body=output)
-    plan.result(plan.step, Side.RETURNS, Outcome.LATE, attempt=finished.attempt, output=output, code="stale_attempt")
+    encoding = ended.encoding if isinstance(ended, Delivery) else ""
+    late = {"attempt": finished.attempt, "output": output, "encoding": encoding, "code": "stale_attempt"}
+    plan.result(plan.step, Side.RETURNS, Outcome.LATE, **late)
 
 
 def hand_back(plan: Plan, step: Step, failure: Failure, *, alone: bool = False) -> None:

@@ -97,7 +97,8 @@ def _write_escalations(plans: Sequence[Plan]) -> None:
         values = plan.escalation
         if values is None:
             continue
-        values["due_at"] = plan.at + queues[values["queue_id"]].due_within
+        if values["due_at"] <= plan.at:  # nobody set a time of its own
+            values["due_at"] = plan.at + queues[values["queue_id"]].due_within
         values["result_id"] = values.get("result_id") or results.get(plan.row.id)
         rows.append([values.get(c, default) for c, default in ESCALATION.items()])
     sql.insert(Escalation, tuple(ESCALATION), rows)

@@ -73,6 +73,10 @@ class Migration(migrations.Migration):
                 ("body", models.TextField(blank=True)),
                 ("answered_at", models.DateTimeField()),
                 (
+                    "replayed",
+                    models.PositiveIntegerField(default=0, help_text="how often it was answered again"),
+                ),
+                (
                     "token",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.CASCADE, related_name="keys", to="handoffs.agenttoken"

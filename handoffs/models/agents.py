@@ -90,7 +90,7 @@ def compare_with_nobody(secret: str) -> None:
 
 
 class IdempotencyKey(models.Model):
-    """What a request with an `Idempotency-Key` was answered, to answer it again; written in the request's own commit."""
+    """What a request with an `Idempotency-Key` was answered, to answer it again; written in its own commit."""
 
     token = models.ForeignKey(AgentToken, models.CASCADE, related_name="keys")
     key = models.CharField(max_length=255)
@@ -99,6 +99,7 @@ class IdempotencyKey(models.Model):
     headers = models.TextField(default="{}")
     body = models.TextField(blank=True)
     answered_at = models.DateTimeField()
+    replayed = models.PositiveIntegerField(default=0, help_text="how often it was answered again")
 
     class Meta:
         constraints = [
