@@ -48,6 +48,11 @@ def judge_body(plan: Plan, side: Side, body: str) -> Checked:
     return Checked(checked.value, violations, checked.unknown)
 
 
+def judge_input(plan: Plan, step: Step, body: str) -> tuple[Violation, ...]:
+    """Why a step, the record's own or one before it, would refuse this document right now."""
+    return engine.check_input(step, body, outputs_of(plan.row.id))[1].violations
+
+
 def violations_now(row: RecordRow, plan: Plan, side: Side) -> tuple[Violation, ...]:
     """Why a retry would be refused right now; nothing if the input holds its contract."""
     if row.encoding:
