@@ -20,7 +20,8 @@ from handoffs.engine import as_json
 from handoffs.errors import ExternalIdInUse, UnknownQueue
 from handoffs.flows import Flow
 from handoffs.models import Attachment, Record, sql
-from handoffs.models.moves import RecordRow, create, digest
+from handoffs.models.chain import digest
+from handoffs.models.moves import RecordRow, create
 from handoffs.models.queues import queue_id
 from handoffs.states import INTAKE, Event, Kind, Outcome, Side, Status
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
+from handoffs.models.chain import End, Line, faults
 from handoffs.models.records import Record
 from handoffs.states import Event, Status
 
@@ -29,6 +30,12 @@ class Transition(models.Model):
 
     def __str__(self) -> str:
         return f"{self.seq} {self.event}"
+
+
+def verify(record: Record) -> list[str]:
+    """What is wrong with a record's history, one sentence each: rows that were edited, removed, added or swapped."""
+    rows = record.transitions.order_by("seq", "pk").values_list(*Line.__slots__)
+    return faults([Line(*row) for row in rows], End(record.seq, record.head, record.status, record.attempt))
 
 
 class AuditEntry(models.Model):

@@ -6,14 +6,13 @@ loses and changes nothing; only winners get history rows.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from handoffs.models import sql
+from handoffs.models.chain import COVERED, digest, link, moment
 from handoffs.models.history import Transition
 from handoffs.models.records import Record
 from handoffs.states import Event, Status, require
@@ -86,22 +85,6 @@ class Move:
     happened: list[Happened] = field(default_factory=list)
 
 
-def digest(salt: str, body: str) -> str:
-    """The salted digest of a body, hexadecimal: SHA-256 of the salt and the UTF-8 text."""
-    return hashlib.sha256((salt + body).encode()).hexdigest()
-
-
-_canonical = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True).encode
-
-
-def chain(head: str, values: Sequence[Any]) -> str:
-    """The next hash of a record's chain: SHA-256 of the hash before and the canonical row, hexadecimal."""
-    return hashlib.sha256((head + _canonical(values)).encode()).hexdigest()
-
-
-HISTORY = ("record_id", "seq", "event", "old_status", "new_status", "step", "attempt", "actor", "code", "digest")
-
-
 def history_rows(
     record_id: int, salt: str, seq: int, head: str, happened: Iterable[Happened], at: datetime
 ) -> tuple[list[list[Any]], int, str]:
@@ -111,13 +94,14 @@ def history_rows(
         TransitionNotAllowed: an event that the table does not know.
     """
     rows: list[list[Any]] = []
+    when = moment(at)
     for h in happened:
         require(h.old, h.event, h.new)
         seq += 1
         marked = digest(salt, h.body) if h.body is not None else ""
         old = h.old.value if h.old else ""
         values = [record_id, seq, h.event.value, old, h.new.value, h.step, h.attempt, h.actor, h.code, marked]
-        head = chain(head, [*values, at.isoformat(timespec="microseconds")])
+        head = link(head, [*values, when])
         rows.append([*values, at, head])
     return rows, seq, head
 
@@ -158,7 +142,7 @@ def create(rows: Sequence[RecordRow], happened: Sequence[Sequence[Happened]], at
 
 
 def _write_history(rows: list[list[Any]]) -> None:
-    sql.insert(Transition, [*HISTORY, "happened_at", "hash"], rows)
+    sql.insert(Transition, [*COVERED, "happened_at", "hash"], rows)
 
 
 def lock(ids: Iterable[int]) -> dict[int, RecordRow]:
