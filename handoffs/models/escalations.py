@@ -142,6 +142,7 @@ class Escalation(models.Model):
             ),
             models.Index(fields=["due_at", "id"], condition=UNRESOLVED, name="escalation_due"),
             models.Index(fields=["queue", "opened_at", "id"], condition=UNRESOLVED, name="escalation_queue_oldest"),
+            models.Index(fields=["queue", "opened_at"], name="escalation_opened"),
             models.Index(
                 fields=["snoozed_until", "id"],
                 condition=UNRESOLVED & Q(snoozed_until__isnull=False),
