@@ -1,5 +1,38 @@
 """The addresses of the site."""
 
-from django.urls import URLPattern, URLResolver
+from __future__ import annotations
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from django.contrib import admin
+from django.contrib.auth import views as auth
+from django.urls import URLPattern, URLResolver, include, path, reverse_lazy
+from django.views.generic import RedirectView
+
+from reviewqueue.views import flows, inbox, ops, profile, queues, records
+
+account: list[URLPattern | URLResolver] = [
+    path("login/", auth.LoginView.as_view(redirect_authenticated_user=True), name="login"),
+    path("logout/", auth.LogoutView.as_view(template_name="registration/logged_out.html"), name="logout"),
+    path("profile/", profile.profile, name="profile"),
+    path("password/", profile.NewPassword.as_view(success_url=reverse_lazy("profile")), name="password_change"),
+]
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", RedirectView.as_view(pattern_name="inbox", query_string=True)),
+    path("inbox/", inbox.inbox, name="inbox"),
+    path("inbox/next/", inbox.take_next, name="inbox-next"),
+    path("records/", records.records, name="records"),
+    path("queues/", queues.queues, name="queues"),
+    path("queues/<slug:slug>/", queues.queue, name="queue"),
+    path("flows/", flows.flows, name="flows"),
+    path("flows/<str:name>/", flows.flow, name="flow"),
+    path("", include("reviewqueue.escalation_urls")),
+    path("accounts/", include(account)),
+    path("admin/", admin.site.urls),
+    path("healthz", ops.healthz, name="healthz"),
+    path("readyz", ops.readyz, name="readyz"),
+]
+
+handler400 = "reviewqueue.views.errors.bad_request"
+handler403 = "reviewqueue.views.errors.permission_denied"
+handler404 = "reviewqueue.views.errors.page_not_found"
+handler500 = "reviewqueue.views.errors.server_error"

@@ -2,8 +2,49 @@
 
 from __future__ import annotations
 
+import sys
+
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+
+
+def refused(
+    request: HttpRequest, status: int, detail: str = "", back_url: str = "", back_word: str = ""
+) -> HttpResponse:
+    """The page of an error that a view found: 400, 403, 404, 409, 422 or 429. `detail` is one sentence."""
+    context = {"detail": detail, "back_url": back_url, "back_word": back_word}
+    return render(request, f"{status}.html", context, status=status)
+
+
+def bad_cursor(request: HttpRequest, first_url: str) -> HttpResponse:
+    """An address that names no place in its list, with the way to the first page."""
+    detail = _("This address names no place in the list: it was cut, changed, or made for another order.")
+    return refused(request, 400, detail, first_url, _("To the first page"))
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return refused(request, 400)
+
+
+def permission_denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return refused(request, 403)
+
+
+def page_not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return refused(request, 404)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Made without the database and without what every page's frame needs: that may be what broke."""
+    away = isinstance(sys.exc_info()[1], OperationalError)
+    status = 503 if away else 500
+    response = HttpResponse(render_to_string(f"{status}.html", {"request": request}), status=status)
+    if away:
+        response["Retry-After"] = "30"
+    return response
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

@@ -1,0 +1,238 @@
+"""What the lists can be narrowed by: one FilterSet for a page, its export and its actions.
+
+A value that means nothing shows no rows, and the page says so: django-filter alone would drop it and show them all.
+Unknown keys are ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, ClassVar, Generic, TypeVar
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+from django.http import QueryDict
+from django.utils.translation import gettext_lazy as _
+from django_filters.filters import CharFilter, ChoiceFilter, Filter, MultipleChoiceFilter, NumberFilter
+from django_filters.filterset import FilterSet
+
+from handoffs.flows import Flow
+from handoffs.models import Escalation, Queue, Record, Violation
+from handoffs.models.escalations import EscalationQuerySet
+from handoffs.states import INTAKE
+from reviewqueue import labels
+from reviewqueue.durations import read_span
+from reviewqueue.models import User
+from reviewqueue.paging import Order
+from reviewqueue.requests import start_of_day
+from reviewqueue.searching import LONGEST_WORD, in_texts, reference
+
+VIEWS = {
+    "mine": _("Mine"),
+    "unassigned": _("Unassigned"),
+    "overdue": _("Overdue"),
+    "open": _("All open"),
+    "snoozed": _("Snoozed"),
+    "decided": _("Decided today"),
+}
+SORTS = {"urgent": _("priority, then due time"), "due": _("due time")}
+AGES = {"1h": _("1 h"), "4h": _("4 h"), "24h": _("1 d"), "3d": _("3 d"), "7d": _("7 d"), "30d": _("30 d")}
+NOBODY = "nobody"
+
+URGENT = Order("urgent", ("-priority", "due_at", "pk"))
+BY_DUE = Order("due", ("due_at", "pk"))
+BY_WAKING = Order("waking", ("snoozed_until", "pk"))
+BY_DECISION = Order("decided", ("-resolved_at", "-pk"))
+NEWEST = Order("newest", ("-pk",))
+
+M = TypeVar("M", bound=Model)
+
+
+class SpanField(forms.CharField):
+    """A span of time as `24h`."""
+
+    def to_python(self, value: Any) -> Any:
+        text = super().to_python(value)
+        if not text:
+            return None
+        if (span := read_span(text)) is None:
+            raise ValidationError(_("A span is needed, like 30m, 24h or 7d."))
+        return span
+
+
+class AnyOf(MultipleChoiceFilter):
+    """One of some values, by `IN`: no DISTINCT, which would read all rows and could not be locked."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, widget=forms.CheckboxSelectMultiple, choices=kwargs.pop("choices", ()), **kwargs)
+
+    def filter(self, qs: QuerySet[M], value: list[str]) -> QuerySet[M]:
+        return qs.filter(**{f"{self.field_name}__in": value}) if value else qs
+
+
+class SpanFilter(Filter):
+    field_class: type[forms.Field] = SpanField
+
+
+def only(choices: dict[str, Any], **kwargs: Any) -> ChoiceFilter:
+    """A choice that the FilterSet reads itself."""
+    return ChoiceFilter(choices=list(choices.items()), method="leave", **kwargs)
+
+
+class ListFilter(FilterSet, Generic[M]):
+    """What both lists share. `queues` and `flows` are those the person may see."""
+
+    base_filters: ClassVar[Mapping[str, Filter]]  # set by the metaclass
+
+    queue = AnyOf(field_name="queue__slug", label=_("Queue"))
+    flow = AnyOf(field_name="flow", label=_("Flow"))
+    step = AnyOf(field_name="step", label=_("Step"))
+    q = CharFilter(method="search", label=_("Search"), max_length=LONGEST_WORD)
+
+    @property
+    def order(self) -> Order:
+        return NEWEST
+
+    def __init__(self, query: QueryDict, rows: QuerySet[M], *, queues: Sequence[Queue], flows: Sequence[Flow]) -> None:
+        super().__init__(query, rows)
+        steps = dict.fromkeys([INTAKE, *(step.name for flow in flows for step in flow.steps)])
+        self.offer("queue", [(queue.slug, str(queue)) for queue in queues])
+        self.offer("flow", [(flow.name, flow.name) for flow in flows])
+        self.offer("step", [(name, name) for name in steps])
+
+    def offer(self, name: str, choices: Iterable[tuple[str, str]]) -> None:
+        self.filters[name].extra["choices"] = list(choices)
+
+    @classmethod
+    def keys(cls) -> frozenset[str]:
+        """What an address may say."""
+        return frozenset(cls.base_filters)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether every value means something."""
+        return bool(self.is_valid())
+
+    @property
+    def rows(self) -> QuerySet[M]:
+        """What fits; nothing where a value means nothing."""
+        found: QuerySet[M] = self.qs if self.is_clear else self.queryset.none()
+        return found
+
+    @property
+    def problems(self) -> list[tuple[str, str]]:
+        """(label, sentence) for each value that means nothing."""
+        form = self.form
+        return [(str(form.fields[name].label), " ".join(form.errors[name])) for name in form.errors]
+
+    def said(self, name: str) -> Any:
+        """One value as understood; None where there is none, or it means nothing."""
+        return self.form.cleaned_data.get(name) if self.form.is_bound and not self.form.errors.get(name) else None
+
+    def leave(self, rows: QuerySet[M], name: str, value: str) -> QuerySet[M]:
+        return rows
+
+
+class EscalationFilter(ListFilter[Escalation]):
+    """Escalations of one view."""
+
+    view = only(VIEWS, label=_("View"))
+    kind = AnyOf(field_name="kind", label=_("Kind"), choices=labels.choices(labels.KINDS))
+    field = CharFilter(method="violating", label=_("Violated field"), max_length=500)
+    conf_lt = NumberFilter(method="below", label=_("Confidence below"), min_value=0, max_value=1, max_digits=20)
+    age_gt = SpanFilter(method="older", label=_("Older than"), widget=forms.Select)
+    assignee = ChoiceFilter(method="had_by", label=_("Assignee"))
+    same = CharFilter(
+        field_name="fingerprint", label=_("Stopped the same way"), validators=[RegexValidator("^[0-9a-f]{32}$")]
+    )
+    sort = only(SORTS, label=_("Sorted by"))
+
+    def __init__(
+        self,
+        query: QueryDict,
+        *,
+        user: User,
+        now: datetime,
+        queues: Sequence[Queue],
+        flows: Sequence[Flow],
+        people: Sequence[User] = (),
+    ) -> None:
+        super().__init__(query, Escalation.objects.visible_to(user), queues=queues, flows=flows)
+        self.user, self.now = user, now
+        names = [(person.username, person.display_name) for person in people]
+        self.offer("assignee", [(NOBODY, str(_("nobody yet"))), *names])
+
+    @property
+    def view_name(self) -> str:
+        return self.said("view") or "open"
+
+    @property
+    def order(self) -> Order:
+        """The order of the view, or the one that was asked for."""
+        fixed = {"snoozed": BY_WAKING, "decided": BY_DECISION}
+        chosen = BY_DUE if self.said("sort") == "due" else URGENT
+        return fixed.get(self.view_name, chosen)
+
+    def filter_queryset(self, queryset: EscalationQuerySet) -> QuerySet[Escalation]:
+        found: QuerySet[Escalation] = super().filter_queryset(in_view(queryset, self.view_name, self.user, self.now))
+        return found
+
+    def violating(self, rows: QuerySet[Escalation], name: str, value: str) -> QuerySet[Escalation]:
+        return rows.filter(Exists(Violation.objects.filter(escalation=OuterRef("pk"), pointer=value)))
+
+    def below(self, rows: QuerySet[Escalation], name: str, value: float) -> QuerySet[Escalation]:
+        """A confidence that was not reported counts as low wherever there is a bar."""
+        return rows.filter(Q(confidence__lt=value) | Q(confidence__isnull=True, bar__isnull=False))
+
+    def older(self, rows: QuerySet[Escalation], name: str, value: timedelta) -> QuerySet[Escalation]:
+        return rows.filter(opened_at__lt=self.now - value)
+
+    def had_by(self, rows: QuerySet[Escalation], name: str, value: str) -> QuerySet[Escalation]:
+        return rows.filter(assignee=None) if value == NOBODY else rows.filter(assignee__username=value)
+
+    def search(self, rows: QuerySet[Escalation], name: str, value: str) -> QuerySet[Escalation]:
+        text = in_texts(
+            value, names=("record__title", "record__external_id"), bodies=("record__payload", "result__output")
+        )
+        if found := reference(value):
+            prefix, number = found
+            exact = Q(pk=number) if prefix != "REC" else Q()
+            exact |= Q(record=number) if prefix != "ESC" else Q()
+            text = exact if prefix else exact | text
+        return rows.filter(text)
+
+
+def in_view(escalations: EscalationQuerySet, view: str, user: User, now: datetime) -> EscalationQuerySet:
+    """The escalations of one of the VIEWS."""
+    if view == "mine":
+        return escalations.awake(now).held_by(user)
+    if view == "unassigned":
+        return escalations.takeable(now)
+    if view == "overdue":
+        return escalations.overdue(now)
+    if view == "snoozed":
+        return escalations.snoozed(now)
+    if view == "decided":
+        return escalations.decided_since(start_of_day(now))
+    return escalations.awake(now)
+
+
+class RecordFilter(ListFilter[Record]):
+    """Records, newest first."""
+
+    status = AnyOf(field_name="status", label=_("Status"), choices=labels.choices(labels.STATUSES))
+
+    def __init__(self, query: QueryDict, *, user: User, queues: Sequence[Queue], flows: Sequence[Flow]) -> None:
+        super().__init__(query, Record.objects.visible_to(user), queues=queues, flows=flows)
+
+    def search(self, rows: QuerySet[Record], name: str, value: str) -> QuerySet[Record]:
+        text = in_texts(value, names=("title", "external_id"), bodies=("payload",))
+        if found := reference(value):
+            prefix, number = found
+            exact = Q(pk=number) if prefix != "ESC" else Q()
+            exact |= Q(escalations=number) if prefix != "REC" else Q()
+            text = exact if prefix else exact | text
+        return rows.filter(text)

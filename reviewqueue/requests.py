@@ -1,0 +1,33 @@
+"""What a request of a signed-in person has, for the type checker; and the time that its page speaks of."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.http import HttpRequest
+from django.utils import timezone
+from django_htmx.middleware import HtmxDetails
+
+from handoffs.models import sql
+from reviewqueue.models import User
+
+
+class ReviewerRequest(HttpRequest):
+    """A request that has passed the middleware and `login_required`."""
+
+    user: User
+    htmx: HtmxDetails
+    request_id: str
+
+
+def now_of(request: HttpRequest) -> datetime:
+    """The database's time, read once per request, so that all parts of a page agree on what is late."""
+    if not hasattr(request, "read_at"):
+        request.read_at = sql.now()  # type: ignore[attr-defined]
+    read_at: datetime = request.read_at  # type: ignore[attr-defined]
+    return read_at
+
+
+def start_of_day(now: datetime) -> datetime:
+    """Midnight before `now`, where the person is."""
+    return timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)

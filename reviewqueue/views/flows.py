@@ -1,0 +1,124 @@
+"""The flows: their steps, the seams between them, and where records stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from handoffs import seams
+from handoffs.flows import Flow, Step
+from handoffs.models import Alert, Escalation, Queue, Record
+from handoffs.seams import Finding
+from handoffs.states import INTAKE, Status
+from reviewqueue import labels
+from reviewqueue.counting import shown, tally
+from reviewqueue.desk import Desk, desk_of
+
+OPEN = (Status.READY, Status.RUNNING, Status.ESCALATED)
+
+
+@dataclass(frozen=True, slots=True)
+class Seam:
+    """The place between two neighbours; `findings` are those of the static reading."""
+
+    name: str
+    contracts: str
+    findings: list[Finding]
+
+    @property
+    def has_error(self) -> bool:
+        return any(finding.level == "error" for finding in self.findings)
+
+
+@require_safe
+@login_required
+def flows(request: HttpRequest) -> HttpResponse:
+    """The flows that stop in a queue which the person may see."""
+    desk = desk_of(request)
+    visible = Record.objects.visible_to(desk.user)
+    wanted = {
+        f"{place}_{status}": visible.filter(flow=flow.name, status=status)
+        for place, flow in enumerate(desk.flows)
+        for status in Status
+    }
+    counts = tally(desk.user, **wanted)
+    rows = [
+        {"flow": flow, "counts": [(status, shown(counts[f"{place}_{status}"])) for status in Status]}
+        for place, flow in enumerate(desk.flows)
+    ]
+    return render(request, "flows.html", {"rows": rows})
+
+
+@require_safe
+@login_required
+def flow(request: HttpRequest, name: str) -> HttpResponse:
+    """One flow, step by step."""
+    desk = desk_of(request)
+    found = next((flow for flow in desk.flows if flow.name == name), None)
+    if found is None:
+        raise Http404
+    alerts = Alert.objects.visible_to(desk.user).standing().filter(flow=name).select_related("queue__owner")
+    context = {
+        "flow": found,
+        "steps": _steps(desk, found),
+        "seams": seams_of(found),
+        "alerts": alerts.order_by("-pk")[:20],
+    }
+    return render(request, "flow.html", context)
+
+
+def _steps(desk: Desk, flow: Flow) -> list[dict[str, Any]]:
+    """The steps with the counts of the records that stand there: one query."""
+    records = Record.objects.visible_to(desk.user).filter(flow=flow.name)
+    stopped = Escalation.objects.visible_to(desk.user).unresolved().filter(flow=flow.name)
+    names = [INTAKE, *(step.name for step in flow.steps)]
+    wanted: dict[str, Any] = {}
+    for place, name in enumerate(names):
+        wanted[f"ready_{place}"] = records.filter(step=name, status=Status.READY)
+        wanted[f"running_{place}"] = records.filter(step=name, status=Status.RUNNING)
+        wanted[f"escalated_{place}"] = stopped.filter(step=name)
+    counts = tally(desk.user, **wanted)
+    return [
+        {
+            "name": name,
+            "step": None if name == INTAKE else flow.step(name),
+            "by": "" if name == INTAKE else labels.DOERS[flow.step(name).by],
+            "queue": desk_queue(desk, flow.queue_of(name)),
+            "counts": {status.value: shown(counts[f"{status}_{place}"]) for status in OPEN},
+            "records_url": f"{reverse('records')}?{urlencode({'flow': flow.name, 'step': name})}",
+            "inbox_url": f"{reverse('inbox')}?{urlencode({'flow': flow.name, 'step': name})}",
+            "has_stopped": counts[f"escalated_{place}"] > 0,
+        }
+        for place, name in enumerate(names)
+    ]
+
+
+def desk_queue(desk: Desk, slug: str) -> Queue | None:
+    """A queue by its name; None where the person may not see it."""
+    return next((queue for queue in desk.queues if queue.slug == slug), None)
+
+
+@cache
+def seams_of(flow: Flow) -> list[Seam]:
+    """The seams of a flow, also those around a step that may be skipped, where the reading found something there."""
+    findings = seams.read(flow)
+    nearest = [Seam(f"{INTAKE} → {flow.steps[0].name}", _contracts(flow, None, flow.steps[0]), [])]
+    for producer, consumer in zip(flow.steps, flow.steps[1:], strict=False):
+        nearest.append(Seam(f"{producer.name} → {consumer.name}", _contracts(flow, producer, consumer), []))
+    by_name = {seam.name: seam for seam in nearest}
+    for finding in findings:
+        by_name.setdefault(finding.seam, Seam(finding.seam, "", [])).findings.append(finding)
+    return list(by_name.values())
+
+
+def _contracts(flow: Flow, producer: Step | None, consumer: Step) -> str:
+    given = producer.returns if producer else flow.intake
+    return f"{given.__name__} → {consumer.receives.__name__}"

@@ -1,0 +1,43 @@
+"""What a load balancer or a supervisor asks: whether the process is up, and whether it can work."""
+
+from __future__ import annotations
+
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+
+@require_safe
+@never_cache
+def healthz(request: HttpRequest) -> HttpResponse:
+    """The process is up; nothing else is asked."""
+    return HttpResponse("ok\n", content_type="text/plain; charset=utf-8")
+
+
+@require_safe
+@never_cache
+def readyz(request: HttpRequest) -> JsonResponse:
+    """200 when the database answers and its migrations are applied; 503 with what is missing otherwise."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+        found = {"database": "ok", "migrations": "ok" if _is_migrated() else "pending"}
+    except DatabaseError:
+        found = {"database": "away", "migrations": "unknown"}
+    ready = set(found.values()) == {"ok"}
+    return JsonResponse({"ready": ready, **found}, status=200 if ready else 503)
+
+
+_migrated: list[bool] = []
+
+
+def _is_migrated() -> bool:
+    """Whether no migration is pending. Migrations are never taken back while a process runs, so a yes is remembered."""
+    if not _migrated:
+        executor = MigrationExecutor(connection)
+        if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+            return False
+        _migrated.append(True)
+    return True
