@@ -265,7 +265,8 @@ def _source(function: Any) -> str:
     if not isinstance(code := getattr(function, "__code__", None), CodeType):
         return f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__qualname__)}"
     try:
-        text = textwrap.dedent(inspect.getsource(function))
+        # "<string>" and its like are no files, and what Python remembers under such a name may be another's source.
+        text = _code(code) if code.co_filename.startswith("<") else textwrap.dedent(inspect.getsource(function))
     except (OSError, TypeError):
         text = _code(code)
     made_with = [*inspect.getclosurevars(function).nonlocals.values(), *(function.__defaults__ or ())]

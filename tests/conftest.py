@@ -10,6 +10,7 @@ import os
 import shutil
 from importlib.util import find_spec
 
+import hypothesis
 import pytest
 
 from handoffs import embedded
@@ -52,6 +53,9 @@ def pytest_configure(config: pytest.Config) -> None:
     from django.conf import settings
 
     required()
+    # Machines are shared and slow at times: no test is judged by the clock.
+    hypothesis.settings.register_profile("calm", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+    hypothesis.settings.load_profile("calm")
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the real one is slow on purpose
 
 
