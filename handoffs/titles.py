@@ -29,8 +29,11 @@ def parts(shown_field: str) -> list[str]:
 
 
 def fill(template: str, data: object) -> str:
-    """Fill a title from a document as parsed; a missing field shows as a dash."""
-    return _PLACEHOLDER.sub(lambda found: show(data, found[1]), template)[:TITLE_LENGTH]
+    """Fill a title from a document as parsed; a missing field shows as a dash. Empty if the document has none of them."""
+    values = {name: show(data, name) for name in placeholders(template)}
+    if values and set(values.values()) == {ABSENT}:
+        return ""
+    return _PLACEHOLDER.sub(lambda found: values[found[1]], template)[:TITLE_LENGTH]
 
 
 def fill_columns(columns: Sequence[str], data: object) -> list[str]:

@@ -72,10 +72,13 @@ class Plan:
             values["record_id"] = record_id
 
     def describe(self, value: Contract | None, data: object) -> None:
-        """Set title, columns and priority from a document. A flow's own rule that fails must not stop the record."""
+        """Set title, columns and priority from a document; one that names nothing leaves the title as it was.
+
+        A flow's own rule that fails must not stop the record.
+        """
         if self.flow.title or self.flow.columns:
             title, columns = self.flow.describe(data)
-            self.set(title=title, columns=as_json(columns))
+            self.set(columns=as_json(columns), **({"title": title} if title else {}))
         if self.flow.priority and value is not None:
             with suppress(Exception):
                 self.set(priority=max(-1000, min(1000, int(self.flow.priority(value)))))

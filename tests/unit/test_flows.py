@@ -225,7 +225,7 @@ def test_a_document_is_described_by_title_and_columns():
     [{}, {"a": None}, {"a": {}}, {"a": []}, {"a": "x"}, {"a": ["x"]}, {"a": {"b": None}}, {"a": {"b": " "}}, [], 3],
 )
 def test_whatever_is_not_there_shows_as_a_dash(data):
-    assert a_flow(title="{a.b}", columns=["a.b", "/a/b/7"]).describe(data) == ("–", ["–", "–"])
+    assert a_flow(title="{a.b}", columns=["a.b", "/a/b/7"]).describe(data) == ("", ["–", "–"])
 
 
 def test_what_is_shown_is_one_short_line():
