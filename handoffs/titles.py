@@ -29,7 +29,7 @@ def parts(shown_field: str) -> list[str]:
 
 
 def fill(template: str, data: object) -> str:
-    """Fill a title from a document as parsed; a missing field shows as a dash. Empty if the document has none of them."""
+    """Fill a title from a document as parsed; a missing field shows as a dash. Empty if none of them is there."""
     values = {name: show(data, name) for name in placeholders(template)}
     if values and set(values.values()) == {ABSENT}:
         return ""
