@@ -9,8 +9,9 @@ import os
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
-from environs import Env
+from environs import Env, validate
 
+from handoffs import conf
 from reviewqueue import policy
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -34,6 +35,11 @@ LANGUAGE_CODE = env.str("LANGUAGE_CODE", "en")
 HTTPS = env.bool("HTTPS", False)
 LOG_LEVEL = env.str("LOG_LEVEL", "INFO")
 JOB_QUEUES = env.list("HANDOFFS_JOB_QUEUES", ["default"])
+# The product's own limits and times: HANDOFFS_<NAME>, with the defaults of handoffs.conf.
+for _name, _default in conf.DEFAULTS.items():
+    _read = env.int if isinstance(_default, int) else env.float
+    _above_0 = validate.Range(min=0, min_inclusive=False)
+    globals()[f"HANDOFFS_{_name}"] = _read(f"HANDOFFS_{_name}", _default, validate=_above_0)
 env.seal()
 
 if not SECRET_KEY:
