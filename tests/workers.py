@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -43,18 +42,6 @@ def start_worker(redis_url: str, log: Path, *words: str) -> Child:
         return children.start(supervisor.command("worker", *words), env=environment(redis_url), output=output)
 
 
-def refused(*words: str, **env: str) -> tuple[int, str]:
-    """(exit code, what it said) of a command that does not run for long."""
-    made = subprocess.run(
-        supervisor.command(*words),
-        env=environment("") | env,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
-    return made.returncode, made.stderr
-
-
 def listeners(worker: Child) -> list[int]:
     """The processes of a worker that listen for bells."""
     return children.children_of(worker.pid)
@@ -73,5 +60,6 @@ def wait_for(condition: Callable[[], object], *, seconds: float = PATIENCE) -> N
         time.sleep(0.05)
 
 
-def kill(pid: int) -> None:
-    os.kill(pid, signal.SIGKILL)
+def kill(*pids: int) -> None:
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)

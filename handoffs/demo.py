@@ -1,0 +1,205 @@
+"""The demo: everything in one folder, started together and gone together.
+
+`beside_server` starts the job queue server and this command once more, with the server in its environment; what it
+starts is the `Demo`, which sets the rest up, runs a worker, and shows what became of the samples.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol
+
+from django.apps import apps
+from django.conf import settings
+from django.core.management import call_command
+from django.utils.module_loading import module_has_submodule
+
+from handoffs import children, conf, dispatch, embedded, resting, supervisor
+from handoffs.actions.contracts import contracts_of, store_versions
+from handoffs.actions.records import open_records
+from handoffs.children import Child
+from handoffs.errors import HandoffsError
+from handoffs.flows import Flow, declared
+from handoffs.insight.standing import Standing, standing_of
+from handoffs.resting import OnLook
+from handoffs.taking_in import opening_of
+
+STOP_MARGIN = 30.0  # seconds beside the longest step
+ACTOR = "intake:samples"
+
+
+class DemoFailed(HandoffsError):
+    """The demo could not go on."""
+
+    code = "demo_failed"
+
+
+class Sample(Protocol):
+    """A document that an app brings along in its module `samples`, in a list named SAMPLES."""
+
+    @property
+    def file(self) -> str: ...
+    @property
+    def after(self) -> str:
+        """The sample that has to be worked off before, if any."""
+
+    def read(self) -> bytes: ...
+
+
+@contextmanager
+def interrupted_by_sigterm() -> Iterator[None]:
+    """SIGTERM does what Ctrl-C does."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def beside_server(state_dir: Path, words: Sequence[str]) -> int:
+    """Run this command again, beside a job queue server of its own or the one in REDIS_URL; the exit code.
+
+    Raises:
+        QueueServerAway: there is no server, and none can be started.
+    """
+    with embedded.queue_server(state_dir, given=os.environ.get("REDIS_URL")) as url:
+        env = supervisor.environment(HANDOFFS_STATE_DIR=str(state_dir), REDIS_URL=url)
+        with _stopped_patiently(children.start(supervisor.command("demo", *words), env=env)) as child:
+            return child.wait()
+
+
+@contextmanager
+def _stopped_patiently(child: Child) -> Iterator[Child]:
+    """Leave a child the time that the longest step may take to end."""
+    longest = max((step.timeout for flow in declared().values() for step in flow.steps), default=0.0)
+    try:
+        yield child
+    finally:
+        child.stop(grace=longest + STOP_MARGIN)
+
+
+def set_up_site() -> dict[str, str]:
+    """Bring database, static files and contract versions up to date; what was done, by part."""
+    call_command("migrate", verbosity=0, interactive=False, skip_checks=True)
+    call_command("collectstatic", verbosity=0, interactive=False, skip_checks=True)
+    versions = store_versions(contracts_of(declared().values()))
+    stored = sum(version.created for version in versions)
+    return {
+        "database": _database_name(),
+        "job queue": "Valkey of its own, on a private socket" if _is_embedded() else dispatch.server_name(),
+        "static files": str(settings.STATIC_ROOT),
+        "contracts": f"{len(versions)}, " + (f"{stored} in a new version" if stored else "all known"),
+    }
+
+
+def _database_name() -> str:
+    at = settings.DATABASES["default"]
+    kind = "SQLite" if "sqlite" in at["ENGINE"] else "PostgreSQL"
+    where = at["NAME"] if kind == "SQLite" else f"{at['NAME']} on {at['HOST'] or 'this machine'}"
+    return f"{kind}, {where}"
+
+
+def _is_embedded() -> bool:
+    return settings.REDIS_URL.startswith("unix://") and "handoffs-" in settings.REDIS_URL
+
+
+# --- the samples -----------------------------------------------------------------------------------------------------
+
+
+def samples() -> Iterator[tuple[Flow, list[Sample]]]:
+    """The samples of every app that brings some, with the flow that takes them: the first one in its `flows`."""
+    for config in apps.get_app_configs():
+        if config.module and module_has_submodule(config.module, "samples"):
+            found = getattr(import_module(f"{config.name}.samples"), "SAMPLES", ())
+            flows = vars(import_module(f"{config.name}.flows")).values()
+            flow = next((value for value in flows if isinstance(value, Flow)), None)
+            if flow is not None and found:
+                yield flow, list(found)
+
+
+def waves(found: Iterable[Sample]) -> list[list[Sample]]:
+    """The samples in groups, each of which has to be worked off before the next is taken in."""
+    every = list(found)
+    return [wave for wave in ([s for s in every if not s.after], [s for s in every if s.after]) if wave]
+
+
+class Samples:
+    """The samples as records: taken in and worked off, wave by wave."""
+
+    def __init__(self) -> None:
+        self.ids: dict[str, int] = {}
+        self.opened = 0
+        self.moving: list[int] = []
+
+    def take_in(self, on_look: OnLook, *, patience: float) -> None:
+        """Open a record for each sample, and let the worker do its work, for `patience` seconds at most each time."""
+        for flow, found in samples():
+            for wave in waves(found):
+                ids = self._open(flow, wave)
+                self.moving += resting.wait_until_rested(ids, seconds=patience, on_look=on_look)
+
+    def _open(self, flow: Flow, wave: Sequence[Sample]) -> list[int]:
+        batch = conf.get("INTAKE_BATCH")
+        for start in range(0, len(wave), batch):
+            part = wave[start : start + batch]
+            openings = [opening_of(flow, Path(sample.file), sample.read()) for sample in part]
+            opened = open_records(flow=flow, openings=openings, actor=ACTOR)
+            self.ids |= {sample.file: one.record_id for sample, one in zip(part, opened, strict=True)}
+            self.opened += sum(one.created for one in opened)
+        return [self.ids[sample.file] for sample in wave]
+
+    def standings(self) -> list[tuple[str, Standing]]:
+        """Where each stands, those that wait for a person last."""
+        found = standing_of(self.ids.values())
+        rows = [(file, found[record_id]) for file, record_id in self.ids.items()]
+        return sorted(rows, key=lambda row: (bool(row[1].kind), row[1].queue, row[1].step))
+
+
+# --- the worker ------------------------------------------------------------------------------------------------------
+
+
+class Worker:
+    """A real worker for each job queue of the flows, in processes of their own that write to one log."""
+
+    def __init__(self, log: Path) -> None:
+        self.log = log
+        steps = [step for flow in declared().values() for step in flow.steps if step.by == "worker"]
+        self.job_queues = list(dict.fromkeys(step.job_queue for step in steps))
+        self._children: list[Child] = []
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Workers that live as long as the block, and are given the time to end what they do."""
+        try:
+            with self.log.open("wb") as output:
+                for name in self.job_queues:
+                    words = supervisor.command("worker", "--queue", name)
+                    self._children.append(children.start(words, env=supervisor.environment(), output=output))
+            yield
+        finally:
+            for child in self._children:
+                child.ask_to_stop()
+            for child, name in zip(self._children, self.job_queues, strict=False):
+                self._await_end(child, supervisor.longest_step(name) + STOP_MARGIN)
+
+    def _await_end(self, child: Child, seconds: float) -> None:
+        try:
+            child.wait(seconds)
+        except subprocess.TimeoutExpired:
+            child.stop(grace=0)
+
+    def require_running(self) -> None:
+        """Raises `DemoFailed`, with the end of the log, when a worker has ended."""
+        if any(child.poll() is not None for child in self._children):
+            last = self.log.read_text(errors="replace").splitlines()[-5:]
+            raise DemoFailed("\n".join(["The worker ended:", *last, f"All of it is in {self.log}."]))
