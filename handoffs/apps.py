@@ -23,6 +23,7 @@ class HandoffsConfig(AppConfig):
 
     def ready(self) -> None:
         import_module("handoffs.checks")
+        register(import_module("handoffs.asks").asks)
         for module in _flow_modules():
             for value in vars(module).values():
                 if isinstance(value, Flow):

@@ -9,7 +9,7 @@ from django.apps import AppConfig, apps
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import connections, router
 
-from handoffs import flows, seams
+from handoffs import asks, flows, seams
 from handoffs.flows import Flow
 from handoffs.states import INTAKE
 
@@ -77,6 +77,8 @@ def _unreachable(alias: str) -> Iterator[CheckMessage]:
 def _queues_in_use() -> dict[str, list[str]]:
     used: dict[str, list[str]] = {}
     for flow in flows.declared().values():
+        if flow.name == asks.FLOW:  # each ask names its own queue
+            continue
         for place in (INTAKE, *(step.name for step in flow.steps)):
             used.setdefault(flow.queue_of(place), []).append(f"{flow.name}/{place}")
     return used

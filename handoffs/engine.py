@@ -196,6 +196,8 @@ def check_output(step: Step, given: str, output: str) -> tuple[Checked, tuple[Vi
     checked = check(step.returns, output, side=Side.RETURNS)
     if checked.violations:
         return checked, checked.violations
+    if (fits := getattr(step.returns, "__fits__", None)) is not None:
+        return checked, tuple(fits(json.loads(given), json.loads(output)))
     if not (carries(step.receives) or carries(step.returns)):
         return checked, ()
     return checked, check_carried(step.receives, json.loads(given), step.returns, json.loads(output))

@@ -128,6 +128,12 @@ class StepNotOpen(HandoffsError):
     code = "step_not_open"
 
 
+class KeyRunning(HandoffsError):
+    """The first request with this key is still being answered."""
+
+    code = "idempotency_key_running"
+
+
 class UnfitAttachment(HandoffsError):
     """An attachment is a file within the size limit, or a link by http or https."""
 

@@ -28,6 +28,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("reviewqueue.escalation_urls")),
     path("accounts/", include(account)),
     path("admin/", admin.site.urls),
+    path("", include("handoffs.urls")),
     path("healthz", ops.healthz, name="healthz"),
     path("readyz", ops.readyz, name="readyz"),
 ]

@@ -1,0 +1,1 @@
+"""The agents' API: what is said over HTTP, and nothing that decides."""
