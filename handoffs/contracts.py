@@ -21,6 +21,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, SchemaValidator
 
 from handoffs import sentences, strict_types
+from handoffs.decimals import WithDecimals
 from handoffs.errors import DeclarationError
 from handoffs.states import Side
 from handoffs.strict_json import Flaw, pointer
@@ -150,9 +151,9 @@ def dump(model: Contract) -> str:
     return model.model_dump_json(by_alias=True, round_trip=True, warnings=False)
 
 
-def schema(contract: type[Contract]) -> dict[str, object]:
-    """Return the contract's JSON Schema."""
-    return contract.model_json_schema()
+def schema(contract: type[Contract]) -> dict[str, Any]:
+    """Return the contract's JSON Schema; decimals have the format "decimal", and `x-max_digits`, `x-decimal_places`."""
+    return contract.model_json_schema(schema_generator=WithDecimals)
 
 
 @cache

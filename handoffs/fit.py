@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 from pydantic_core import SchemaValidator
 
-from handoffs.shapes import DIGITS, INFINITE, Edge, Shape, spoken
+from handoffs.decimals import DIGITS
+from handoffs.shapes import INFINITE, Edge, Shape, spoken
 
 Level = Literal["error", "warning"]
 

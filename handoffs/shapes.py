@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core.core_schema import DecimalSchema
-
+from handoffs import contracts
 from handoffs.contracts import Contract
 
 Edge = tuple[float, bool]  # where a range ends, and whether its end is out already; of two edges the greater is tighter
 
-DIGITS: tuple[Literal["max_digits", "decimal_places"], ...] = ("max_digits", "decimal_places")
 INFINITE = float("inf")
 _NOTES = frozenset({"title", "description", "default", "examples", "deprecated", "discriminator", "$defs", "$ref"})
 _RANGES = {
@@ -25,16 +22,6 @@ _RANGES = {
     "integer": ("minimum", "maximum"),
 }
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
-
-
-class _WithDecimals(GenerateJsonSchema):
-    """Says of decimals what JSON Schema has no words for: that a text is one, and how many digits it may have."""
-
-    def decimal_schema(self, schema: DecimalSchema) -> dict[str, Any]:
-        made = super().decimal_schema(schema)
-        limits = {f"x-{word}": schema[word] for word in DIGITS if schema.get(word) is not None}
-        said: dict[str, dict[str, Any]] = {"number": limits, "string": {**limits, "format": "decimal"}}
-        return {"anyOf": [{**form, **said[form["type"]]} for form in made["anyOf"]]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +35,7 @@ class Shape:
     @classmethod
     def of(cls, contract: type[Contract]) -> Shape:
         """Read a contract's schema."""
-        whole = contract.model_json_schema(schema_generator=_WithDecimals)
+        whole = contracts.schema(contract)
         return cls(whole, whole)
 
     def forms(self) -> list[Shape]:
