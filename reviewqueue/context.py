@@ -57,4 +57,11 @@ def pages_for(request: HttpRequest, user: User) -> list[Item]:
 
 def _page(request: HttpRequest, name: str, label: str, key: str) -> Item:
     url = reverse(name)
-    return {"label": label, "url": url, "count": None, "is_current": request.path == url, "is_hot": False, "key": key}
+    return {
+        "label": label,
+        "url": url,
+        "count": None,
+        "is_current": request.path.startswith(url),
+        "is_hot": False,
+        "key": key,
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlencode
@@ -12,7 +13,7 @@ from django.urls import reverse
 from handoffs import titles
 from handoffs.errors import UnknownFlow
 from handoffs.flows import get_flow
-from handoffs.models import Escalation, Record
+from handoffs.models import Alert, Escalation, Record
 from handoffs.states import EscalationState, Kind, Resolution
 from reviewqueue import labels
 from reviewqueue.addresses import Address
@@ -55,6 +56,18 @@ class RecordRow:
     columns: list[tuple[str, str]]
 
 
+@dataclass(frozen=True, slots=True)
+class AlertRow:
+    """An alert, and how long ago it was raised."""
+
+    alert: Alert
+    raised: str
+
+
+def alert_rows(alerts: Iterable[Alert], now: datetime) -> list[AlertRow]:
+    return [AlertRow(alert, ago(now - alert.opened_at)) for alert in alerts]
+
+
 def listed_escalations(rows: QuerySet[Escalation]) -> QuerySet[Escalation]:
     """Escalations with what a row shows, and without the bodies."""
     heavy = ("before", "answers", "note", "queue__instructions", "queue__close_reasons")
@@ -88,9 +101,8 @@ def inbox_row(escalation: Escalation, user: User, now: datetime, address: Addres
 
 
 def record_row(record: Record, now: datetime) -> RecordRow:
-    return RecordRow(
-        record, reverse("record", args=[record.pk]), in_words(now - record.opened_at), shown_columns(record)
-    )
+    url = reverse("record", args=[record.pk])
+    return RecordRow(record, url, ago(now - record.opened_at), shown_columns(record))
 
 
 def escalation_url(pk: int, address: Address) -> str:

@@ -26,6 +26,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("flows/", flows.flows, name="flows"),
     path("flows/<str:name>/", flows.flow, name="flow"),
     path("", include("reviewqueue.escalation_urls")),
+    path("", include("reviewqueue.insight_urls")),
     path("accounts/", include(account)),
     path("admin/", admin.site.urls),
     path("", include("handoffs.urls")),

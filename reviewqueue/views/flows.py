@@ -21,6 +21,7 @@ from handoffs.states import INTAKE, Status
 from reviewqueue import labels
 from reviewqueue.counting import shown, tally
 from reviewqueue.desk import Desk, desk_of
+from reviewqueue.rows import alert_rows
 
 OPEN = (Status.READY, Status.RUNNING, Status.ESCALATED)
 
@@ -70,7 +71,7 @@ def flow(request: HttpRequest, name: str) -> HttpResponse:
         "flow": found,
         "steps": _steps(desk, found),
         "seams": seams_of(found),
-        "alerts": alerts.order_by("-pk")[:20],
+        "alerts": alert_rows(alerts.order_by("-opened_at", "-pk")[:20], desk.now),
     }
     return render(request, "flow.html", context)
 
@@ -89,8 +90,7 @@ def _steps(desk: Desk, flow: Flow) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "step": None if name == INTAKE else flow.step(name),
-            "by": "" if name == INTAKE else labels.DOERS[flow.step(name).by],
+            **_declared(flow, name),
             "queue": desk_queue(desk, flow.queue_of(name)),
             "counts": {status.value: shown(counts[f"{status}_{place}"]) for status in OPEN},
             "records_url": f"{reverse('records')}?{urlencode({'flow': flow.name, 'step': name})}",
@@ -99,6 +99,21 @@ def _steps(desk: Desk, flow: Flow) -> list[dict[str, Any]]:
         }
         for place, name in enumerate(names)
     ]
+
+
+def _declared(flow: Flow, name: str) -> dict[str, Any]:
+    """What a step's row says of its declaration. Templates would call a contract or a rule that they are given."""
+    if name == INTAKE:
+        return {"contracts": [flow.intake.__name__]}
+    step = flow.step(name)
+    return {
+        "by": labels.DOERS[step.by],
+        "is_optional": step.when is not None,
+        "observes": not step.enforce,
+        "contracts": [step.receives.__name__, step.returns.__name__],
+        "cap": step.retry.cap if step.by != "human" else None,
+        "bar": step.confidence,
+    }
 
 
 def desk_queue(desk: Desk, slug: str) -> Queue | None:

@@ -22,7 +22,7 @@ from reviewqueue.durations import in_words
 from reviewqueue.filters import SORTS, VIEWS, EscalationFilter, in_view
 from reviewqueue.listing import Listing, listing, tidied
 from reviewqueue.paging import BadCursor
-from reviewqueue.rows import escalation_url, inbox_row, listed_escalations
+from reviewqueue.rows import AlertRow, alert_rows, escalation_url, inbox_row, listed_escalations
 from reviewqueue.views.errors import bad_cursor
 
 ALERTS_SHOWN = 5
@@ -113,6 +113,6 @@ def _no_worker() -> dict[str, str]:
     return {"level": "danger", "text": text, "url": "", "word": ""}
 
 
-def _alerts(desk: Desk) -> list[Alert]:
+def _alerts(desk: Desk) -> list[AlertRow]:
     standing = Alert.objects.visible_to(desk.user).standing().select_related("queue__owner")
-    return list(standing.order_by("-opened_at", "-pk")[:ALERTS_SHOWN])
+    return alert_rows(standing.order_by("-opened_at", "-pk")[:ALERTS_SHOWN], desk.now)

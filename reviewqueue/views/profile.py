@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from reviewqueue.desk import desk_of
 from reviewqueue.forms import ProfileForm
+from reviewqueue.models import User
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -20,7 +21,7 @@ from reviewqueue.forms import ProfileForm
 def profile(request: HttpRequest) -> HttpResponse:
     """Time zone, language, theme and keys."""
     desk = desk_of(request)
-    form = ProfileForm(request.POST or None, instance=type(desk.user).objects.get(pk=desk.user.pk))
+    form = ProfileForm(request.POST or None, instance=User.objects.get(pk=desk.user.pk))
     if request.method == "POST" and form.is_valid():
         form.save()
         messages.success(request, _("Saved."))

@@ -19,6 +19,7 @@ from reviewqueue.durations import in_words
 from reviewqueue.filters import in_view
 from reviewqueue.models import User
 from reviewqueue.requests import now_of
+from reviewqueue.rows import alert_rows
 
 COUNTED = ("open", "unassigned", "overdue", "snoozed", "decided")
 
@@ -44,6 +45,7 @@ def queue(request: HttpRequest, slug: str) -> HttpResponse:
     found: Any = get_object_or_404(seen_queues(desk.user), slug=slug)
     here = Escalation.objects.filter(queue=found)
     counts = tally(desk.user, **{name: in_view(here, name, desk.user, desk.now) for name in COUNTED})
+    standing = Alert.objects.standing().filter(queue=found).select_related("queue__owner")
     context = {
         "queue": found,
         "counts": {name: shown(count) for name, count in counts.items()},
@@ -52,7 +54,7 @@ def queue(request: HttpRequest, slug: str) -> HttpResponse:
         "due_within": in_words(found.due_within),
         "people": _people(found),
         "places": _places(desk, slug),
-        "alerts": Alert.objects.standing().filter(queue=found).select_related("queue__owner").order_by("-pk")[:20],
+        "alerts": alert_rows(standing.order_by("-opened_at", "-pk")[:20], desk.now),
     }
     return render(request, "queue.html", context)
 
