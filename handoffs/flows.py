@@ -6,14 +6,15 @@ changed after they are made, and are told apart by identity.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal, get_args
 
 from handoffs import titles
 from handoffs.contracts import Contract
 from handoffs.declaring import is_count, is_number, require, require_contract, require_name
-from handoffs.errors import UnknownFlow, UnknownStep
+from handoffs.errors import UnknownStep
+from handoffs.registry import clear, declared, get_flow, register
 from handoffs.states import INTAKE
 from handoffs.stepcontext import (
     AttachmentRef,
@@ -83,6 +84,9 @@ class Step:
     Times are in seconds, `confidence` (the bar) is 0..1. `takes` maps a key of the input to the earlier step whose
     output stands there. `when` gets the validated input; false hands the document on as it is.
 
+    A drill runs `stand_in` in the place of the step's code, or of the person or agent that does it. Code that acts
+    outside of the database says `effects=True`: without a stand-in a drill does not run it, and covers less.
+
     Raises:
         DeclarationError: the step cannot work as declared.
     """
@@ -106,6 +110,8 @@ class Step:
     job_queue: str = "default"
     concurrency: int = 1
     renamed_from: tuple[str, ...] = ()
+    stand_in: Callable[[Any, StepContext], Contract | Result] | None = None
+    effects: bool = False
 
     def __post_init__(self) -> None:
         require(not isinstance(self.renamed_from, str), f"Step {self.name!r}: renamed_from is a tuple of names.")
@@ -126,6 +132,7 @@ class Step:
             doer = "a person" if self.by == "human" else "an agent outside"
             require(self.run is None, f"Step {self.name!r} is done by {doer}, so its run= would never be called.")
         require(self.when is None or callable(self.when), f"Step {self.name!r}: when must be a function.")
+        require(self.stand_in is None or callable(self.stand_in), f"Step {self.name!r}: stand_in must be a function.")
 
     def _require_policy(self) -> None:
         require(isinstance(self.retry, Retry), f"Step {self.name!r} has no cap: give it retry=Retry(cap=…).")
@@ -168,6 +175,10 @@ class Flow:
     `title` is a template like "{supplier} {invoice.number}"; `columns` are names, dotted names or JSON pointers.
     `priority` gets the validated intake, higher is sooner. `reader` makes an `Intake` of a file's name and bytes.
 
+    For drills: `examples` are good intakes, or a function that makes them; `allows` says what a drill may see let
+    through, by step: `{"check": ["null /due_date"]}`. With `require_drill=False` the flow starts although no drill
+    says that it is ready.
+
     Raises:
         DeclarationError: the flow cannot work as declared.
     """
@@ -181,6 +192,9 @@ class Flow:
     columns: Sequence[str] = ()
     priority: Callable[[Any], int] | None = None
     reader: Callable[[Any, bytes], Intake] | None = None
+    examples: Sequence[Intake] | Callable[[], Iterable[Intake]] = ()
+    allows: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    require_drill: bool = True
 
     def __post_init__(self) -> None:
         require_name(self.name, "a flow's name")
@@ -193,6 +207,8 @@ class Flow:
             require(names.count(name) == 1, f"Flow {self.name!r}: the step name {name!r} is used twice.")
         for place, step in enumerate(self.steps):
             self._require_takes(step, {earlier.name for earlier in self.steps[:place]})
+        for name in self.allows:
+            require(name in {INTAKE, *names}, f"Flow {self.name!r} allows something at {name!r}, which is no step.")
         require(titles.is_template(self.title), f"Flow {self.name!r}: the title has a brace too many.")
 
     def _require_takes(self, step: Step, earlier: set[str]) -> None:
@@ -243,38 +259,3 @@ class Flow:
     def describe(self, data: object) -> tuple[str, list[str]]:
         """Fill the title and the columns from a document as parsed; what is missing shows as a dash."""
         return titles.fill(self.title, data), titles.fill_columns(self.columns, data)
-
-
-_declared: dict[str, Flow] = {}
-
-
-def register(flow: Flow) -> Flow:
-    """Make a flow known under its name; the same object twice is fine.
-
-    Raises:
-        DeclarationError: another flow has that name.
-    """
-    require(_declared.setdefault(flow.name, flow) is flow, f"Two flows are named {flow.name!r}.")
-    return flow
-
-
-def declared() -> dict[str, Flow]:
-    """List the registered flows by name."""
-    return dict(_declared)
-
-
-def get_flow(name: str) -> Flow:
-    """Find a registered flow.
-
-    Raises:
-        UnknownFlow: none is registered under that name.
-    """
-    try:
-        return _declared[name]
-    except KeyError:
-        raise UnknownFlow(f"No flow is named {name!r}.") from None
-
-
-def clear() -> None:
-    """Forget all flows; for tests."""
-    _declared.clear()

@@ -186,7 +186,7 @@ def _inside(node: dict[str, Any], part: int | str) -> dict[str, Any]:
 def sources(schema: Any) -> list[str]:
     """Return the source of each function that takes part in judging: validators, default factories, discriminators."""
     return [
-        _source(found)
+        source_of(found)
         for node in nodes(schema)
         if not _is_guarded(node)
         for found in (node.get("function"), node.get("default_factory"), node.get("discriminator"), _after_init(node))
@@ -257,10 +257,10 @@ def _member_guard(allowed: list[Any], types: tuple[type, ...], wrong: Any) -> Ca
     return guard
 
 
-def _source(function: Any) -> str:
+def source_of(function: Any) -> str:
     """Return what a function does as text: its source, else its code, with the plain values it was made with."""
     if isinstance(function, partial):
-        return f"{_source(function.func)}{function.args!r}{sorted(function.keywords.items())!r}"
+        return f"{source_of(function.func)}{function.args!r}{sorted(function.keywords.items())!r}"
     function = inspect.unwrap(getattr(function, "__func__", function))
     if not isinstance(code := getattr(function, "__code__", None), CodeType):
         return f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__qualname__)}"
