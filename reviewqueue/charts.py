@@ -38,8 +38,7 @@ class Point:
 class Figure:
     """What a chart shows. `sentence` says it in words, `head` names what the points are, `series` the values.
 
-    `top` is the greatest value of the scale in words, where a plain number would not do; `columns` names the points'
-    values in a strip, whose points are rows of cells.
+    `top` is the end of the scale in words, where a plain number would not do; `note` explains the words of the figure.
     """
 
     sentence: str
@@ -48,6 +47,7 @@ class Figure:
     points: tuple[Point, ...]
     scale: float = 0.0
     top: str = ""
+    note: str = ""
 
     @property
     def is_empty(self) -> bool:
@@ -98,11 +98,11 @@ def written(value: float | None) -> str:
 
 
 def rounded_up(value: float) -> float:
-    """The next of 1, 2, 5, 10, 20, 50 …; 1 for nothing at all."""
+    """The next number whose half is easy to read: 1, 2, 3, 4, 5, 6, 8, 10, 20 …; 1 for nothing at all."""
     if value <= 1:
         return 1.0
     power = 10.0 ** (len(str(int(value))) - 1)
-    return next(step * power for step in (1, 2, 5, 10) if step * power >= value)
+    return next(step * power for step in (1, 2, 3, 4, 5, 6, 8, 10) if step * power >= value)
 
 
 def columns(figure: Figure) -> list[Box]:
