@@ -7,16 +7,16 @@ Unknown keys are ignored.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, ClassVar, Generic, TypeVar
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.core.validators import RegexValidator
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
-from django_filters.filters import CharFilter, ChoiceFilter, Filter, MultipleChoiceFilter, NumberFilter
+from django_filters.filters import CharFilter, ChoiceFilter, DateFilter, Filter, MultipleChoiceFilter, NumberFilter
 from django_filters.filterset import FilterSet
 
 from handoffs.flows import Flow
@@ -27,7 +27,7 @@ from reviewqueue import labels
 from reviewqueue.durations import read_span
 from reviewqueue.models import User
 from reviewqueue.paging import Order
-from reviewqueue.requests import start_of_day
+from reviewqueue.requests import midnight, start_of_day
 from reviewqueue.searching import LONGEST_WORD, in_texts, reference
 
 VIEWS = {
@@ -38,9 +38,12 @@ VIEWS = {
     "snoozed": _("Snoozed"),
     "decided": _("Decided today"),
 }
+# Not in the side: everything, whatever became of it; the dashboard leads here.
+TITLES = {**VIEWS, "any": _("Open and decided")}
 SORTS = {"urgent": _("priority, then due time"), "due": _("due time")}
 AGES = {"1h": _("1 h"), "4h": _("4 h"), "24h": _("1 d"), "3d": _("3 d"), "7d": _("7 d"), "30d": _("30 d")}
 NOBODY = "nobody"
+DAYS = [MinValueValidator(date(1970, 1, 1)), MaxValueValidator(date(2999, 12, 31))]
 
 URGENT = Order("urgent", ("-priority", "due_at", "pk"))
 BY_DUE = Order("due", ("due_at", "pk"))
@@ -139,7 +142,7 @@ class ListFilter(FilterSet, Generic[M]):
 class EscalationFilter(ListFilter[Escalation]):
     """Escalations of one view."""
 
-    view = only(VIEWS, label=_("View"))
+    view = only(TITLES, label=_("View"))
     kind = AnyOf(field_name="kind", label=_("Kind"), choices=labels.choices(labels.KINDS))
     field = CharFilter(method="violating", label=_("Violated field"), max_length=500)
     conf_lt = NumberFilter(method="below", label=_("Confidence below"), min_value=0, max_value=1, max_digits=20)
@@ -148,6 +151,9 @@ class EscalationFilter(ListFilter[Escalation]):
     same = CharFilter(
         field_name="fingerprint", label=_("Stopped the same way"), validators=[RegexValidator("^[0-9a-f]{32}$")]
     )
+    resolution = AnyOf(field_name="resolution", label=_("Decision"), choices=labels.choices(labels.RESOLUTIONS))
+    since = DateFilter(method="not_before", label=_("Since"), validators=DAYS)
+    until = DateFilter(method="not_after", label=_("Until"), validators=DAYS)
     sort = only(SORTS, label=_("Sorted by"))
 
     def __init__(
@@ -172,13 +178,27 @@ class EscalationFilter(ListFilter[Escalation]):
     @property
     def order(self) -> Order:
         """The order of the view, or the one that was asked for."""
-        fixed = {"snoozed": BY_WAKING, "decided": BY_DECISION}
+        fixed = {"snoozed": BY_WAKING, "decided": BY_DECISION, "any": NEWEST}
         chosen = BY_DUE if self.said("sort") == "due" else URGENT
         return fixed.get(self.view_name, chosen)
 
     def filter_queryset(self, queryset: EscalationQuerySet) -> QuerySet[Escalation]:
-        found: QuerySet[Escalation] = super().filter_queryset(in_view(queryset, self.view_name, self.user, self.now))
+        asked_days = self.view_name == "decided" and (self.said("since") or self.said("until"))
+        seen = queryset.decided() if asked_days else in_view(queryset, self.view_name, self.user, self.now)
+        found: QuerySet[Escalation] = super().filter_queryset(seen)
         return found
+
+    @property
+    def _moment(self) -> str:
+        """What `since` and `until` are about."""
+        return "resolved_at" if self.view_name == "decided" else "opened_at"
+
+    def not_before(self, rows: QuerySet[Escalation], name: str, value: date) -> QuerySet[Escalation]:
+        return rows.filter(**{f"{self._moment}__gte": midnight(value)})
+
+    def not_after(self, rows: QuerySet[Escalation], name: str, value: date) -> QuerySet[Escalation]:
+        """Up to the end of the day."""
+        return rows.filter(**{f"{self._moment}__lt": midnight(value + timedelta(days=1))})
 
     def violating(self, rows: QuerySet[Escalation], name: str, value: str) -> QuerySet[Escalation]:
         return rows.filter(Exists(Violation.objects.filter(escalation=OuterRef("pk"), pointer=value)))
@@ -206,7 +226,9 @@ class EscalationFilter(ListFilter[Escalation]):
 
 
 def in_view(escalations: EscalationQuerySet, view: str, user: User, now: datetime) -> EscalationQuerySet:
-    """The escalations of one of the VIEWS."""
+    """The escalations of one of the views."""
+    if view == "any":
+        return escalations
     if view == "mine":
         return escalations.awake(now).held_by(user)
     if view == "unassigned":

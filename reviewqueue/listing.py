@@ -17,6 +17,8 @@ M = TypeVar("M", bound=Model)
 PLACE = "after"
 # Chosen elsewhere than among the filters: in the side, in the head of a column.
 NOT_CHIPS = frozenset({"view", "sort"})
+# Chosen by a link to the list only: on as a chip, but in no menu.
+LINKED = frozenset({"same", "since", "until", "resolution"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +64,12 @@ class Listing(Generic[M]):
     @property
     def menus(self) -> list[Any]:
         """The form fields that open as menus."""
-        return [field for field in self.found.form if field.name not in {*NOT_CHIPS, "q", "same"}]
+        return [field for field in self.found.form if field.name not in {*NOT_CHIPS, *LINKED, "q"}]
 
     @property
     def kept(self) -> list[tuple[str, str]]:
         """What a form of the filters has to send along."""
-        return [choice for choice in self.address.choices if choice[0] in {*NOT_CHIPS, "same"}]
+        return [choice for choice in self.address.choices if choice[0] in {*NOT_CHIPS, *LINKED}]
 
     def _named(self, key: str, value: str) -> tuple[str, str]:
         field = self.found.form.fields[key]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime, time
 
 from django.http import HttpRequest
 from django.utils import timezone
@@ -31,3 +31,8 @@ def now_of(request: HttpRequest) -> datetime:
 def start_of_day(now: datetime) -> datetime:
     """Midnight before `now`, where the person is."""
     return timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def midnight(day: date) -> datetime:
+    """When a day begins, where the person is."""
+    return timezone.make_aware(datetime.combine(day, time.min))

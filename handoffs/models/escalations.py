@@ -54,8 +54,11 @@ class EscalationQuerySet(models.QuerySet["Escalation"]):
     def overdue(self, now: datetime) -> Self:
         return self.awake(now).filter(due_at__lt=now)
 
+    def decided(self) -> Self:
+        return self.filter(state=EscalationState.RESOLVED.value)
+
     def decided_since(self, since: datetime) -> Self:
-        return self.filter(state=EscalationState.RESOLVED.value, resolved_at__gte=since)
+        return self.decided().filter(resolved_at__gte=since)
 
     def most_urgent_first(self) -> Self:
         return self.order_by("-priority", "due_at", "pk")

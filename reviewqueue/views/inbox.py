@@ -19,7 +19,7 @@ from reviewqueue.addresses import Address
 from reviewqueue.counting import shown, tally
 from reviewqueue.desk import Desk, beating, deciders, desk_of, whom_to_ask
 from reviewqueue.durations import in_words
-from reviewqueue.filters import SORTS, VIEWS, EscalationFilter, in_view
+from reviewqueue.filters import SORTS, TITLES, EscalationFilter, in_view
 from reviewqueue.listing import Listing, listing, tidied
 from reviewqueue.paging import BadCursor
 from reviewqueue.rows import AlertRow, alert_rows, escalation_url, inbox_row, listed_escalations
@@ -80,7 +80,7 @@ def _list(desk: Desk, seen: Listing[Escalation]) -> dict[str, Any]:
         "list": seen,
         "rows": [inbox_row(escalation, desk.user, desk.now, seen.address) for escalation in seen.page.rows],
         "view": found.view_name,
-        "title": VIEWS[found.view_name],
+        "title": TITLES[found.view_name],
         "decides": desk.decides,
         "take_url": f"{reverse('inbox-next')}?{seen.address.query}",
         "sort": found.said("sort") or "urgent",
