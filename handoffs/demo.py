@@ -74,18 +74,14 @@ def beside_server(state_dir: Path, words: Sequence[str]) -> int:
     """
     with embedded.queue_server(state_dir, given=os.environ.get("REDIS_URL")) as url:
         env = supervisor.environment(HANDOFFS_STATE_DIR=str(state_dir), REDIS_URL=url)
-        with _stopped_patiently(children.start(supervisor.command("demo", *words), env=env)) as child:
+        child = children.start(supervisor.command("demo", *words), env=env)
+        try:
             return child.wait()
-
-
-@contextmanager
-def _stopped_patiently(child: Child) -> Iterator[Child]:
-    """Leave a child the time that the longest step may take to end."""
-    longest = max((step.timeout for flow in declared().values() for step in flow.steps), default=0.0)
-    try:
-        yield child
-    finally:
-        child.stop(grace=longest + STOP_MARGIN)
+        except KeyboardInterrupt:
+            child.ask_to_stop()  # it waits for the running step; a second Ctrl-C does not
+            return child.wait()
+        finally:
+            child.stop(grace=0)
 
 
 def set_up_site() -> dict[str, str]:
@@ -159,10 +155,9 @@ class Samples:
         return [self.ids[sample.file] for sample in wave]
 
     def standings(self) -> list[tuple[str, Standing]]:
-        """Where each stands, those that wait for a person last."""
+        """Where each stands, by file."""
         found = standing_of(self.ids.values())
-        rows = [(file, found[record_id]) for file, record_id in self.ids.items()]
-        return sorted(rows, key=lambda row: (bool(row[1].kind), row[1].queue, row[1].step))
+        return [(file, found[record_id]) for file, record_id in self.ids.items()]
 
 
 # --- the worker ------------------------------------------------------------------------------------------------------

@@ -65,6 +65,16 @@ def find_program() -> Path:
     raise QueueServerAway(NONE_FOUND)
 
 
+def is_running(state_dir: Path) -> bool:
+    """Whether the server of this state folder answers, whoever started it."""
+    with suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(1.0)
+        connection.connect((state_dir.absolute() / "queue" / "socket").read_text())
+        connection.sendall(b"PING\r\n")
+        return connection.recv(16).startswith(b"+PONG")
+    return False
+
+
 @contextmanager
 def _locked(folder: Path) -> Iterator[int]:
     """Two servers would ruin one folder of data. The server inherits the lock, so it is held for as long as it runs."""

@@ -52,7 +52,8 @@ def create(host: str, port: int, *, threads: int = 8, proxy: str = "") -> Any:
             asyncore_use_poll=True,  # select() ends at 1024 files
             ident="handoffs",
             # Above all limits of our own, so that a sender gets our answer and not the server's.
-            max_request_body_size=2 * (conf.get("MAX_BODY") + conf.get("MAX_ATTACHMENT")),
+            max_request_body_size=2
+            * max(conf.get("MAX_BODY") + conf.get("MAX_ATTACHMENT"), conf.get("MAX_BATCH_BODY")),
             **trusted,
         )
     except OSError as error:

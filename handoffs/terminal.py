@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
@@ -15,6 +16,8 @@ from handoffs.insight.standing import Standing
 from handoffs.states import Status
 
 STYLES = {Status.COMPLETED: "green", Status.ESCALATED: "yellow", Status.CLOSED: "dim"}
+LONGEST_NAME = 40
+LONGEST_REASON = 150  # the page shows all of it
 KIND_WORDS = {
     "refused": "refused",
     "broken_output": "broken output",
@@ -35,12 +38,34 @@ def plain_table(*columns: str, right: Sequence[str] = ()) -> Table:
     return table
 
 
-def record_table(rows: Iterable[tuple[str, Standing]]) -> Table:
-    """One line per record: where it came from, and where it stands and why."""
-    table = plain_table("From", "Status", "Step", "Why", "Queue", "Owner")
+def record_tables(rows: Iterable[tuple[str, Standing]]) -> Iterator[RenderableType]:
+    """One line per record: where it came from, where it stands and why; those that wait for a person by queue.
+
+    A name is where it came from, such as a file.
+    """
+    every = sorted(rows, key=lambda row: row[1].queue)
+    widths = [min(max(len(name) for name, _ in every), LONGEST_NAME), max(len(_step(one)) for _, one in every)]
+    for (queue, owner), group in groupby(every, key=lambda row: (row[1].queue, row[1].owner)):
+        listed = list(group)
+        if queue:
+            many = "record waits" if len(listed) == 1 else "records wait"
+            yield Text.assemble("\n ", (queue, "bold"), f", owned by {owner}: {len(listed)} {many}")
+        yield _rows_of(listed, widths)
+
+
+def _rows_of(rows: Iterable[tuple[str, Standing]], widths: Sequence[int]) -> Table:
+    table = Table(box=None, show_header=False, padding=(0, 1))
+    table.add_column(width=widths[0], overflow="fold")
+    table.add_column(width=len(Status.COMPLETED))
+    table.add_column(width=widths[1])
+    table.add_column(overflow="fold")
     for name, one in rows:
-        table.add_row(Text(name), status(one.status), _step(one), Text(one.reason), Text(one.queue), Text(one.owner))
+        table.add_row(Text(name), status(one.status), _step(one), Text(_shortened(one.reason)))
     return table
+
+
+def _shortened(reason: str) -> str:
+    return reason if len(reason) <= LONGEST_REASON else reason[: LONGEST_REASON - 1].rstrip() + "…"
 
 
 def summary_table(standings: Iterable[Standing]) -> Table:

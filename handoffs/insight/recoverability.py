@@ -15,6 +15,7 @@ from handoffs.states import INTAKE, EscalationState, Status
 
 OPEN = (Status.READY, Status.RUNNING, Status.ESCALATED)
 OVERDUE = timedelta(seconds=60)  # beyond the lease's end; the reconciler comes each few seconds
+MOST = 100  # listed at once
 UNRESOLVED = Q(escalations__state__in=[EscalationState.OPEN, EscalationState.CLAIMED])
 
 
@@ -34,7 +35,7 @@ def open_records() -> int:
     return Record.objects.filter(status__in=OPEN).count()
 
 
-def lost_records(limit: int = 100) -> list[Lost]:
+def lost_records(limit: int = MOST) -> list[Lost]:
     """The records that are not exactly one of: ready, running under a lease, escalated to somebody; the first few.
 
     A ready one may wait for its time, for a worker or for an agent, as long as its flow is declared: a step that is

@@ -90,7 +90,7 @@ class Command(PlainCommand):
             said = ", ".join(f"{count} {status}" for status, count in counts.most_common())
             again = "" if taken.opened else " (they were there already)"
             self._heading(f"What became of the {len(rows)} samples{again}: {said}")
-            self.console.print(terminal.record_table(rows))
+            self.console.print(*terminal.record_tables(rows), sep="\n")
         return not taken.moving
 
     def _people(self, people: list[Login]) -> None:
