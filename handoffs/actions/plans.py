@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -67,7 +67,7 @@ class Plan:
 
     def adopt(self, record_id: int) -> None:
         """Tell the rows of a new record its id."""
-        self.row = replace(self.row, id=record_id)
+        self.row = self.row._replace(id=record_id)
         for values in (*self.results, *self.violations, *([self.escalation] if self.escalation else [])):
             values["record_id"] = record_id
 

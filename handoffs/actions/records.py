@@ -94,7 +94,8 @@ def open_records(*, flow: Flow, openings: Sequence[Opening], actor: str) -> list
     judged = [_judge(flow, opening) for opening in openings]
     plans = [_plan(flow, o, j, actor, at) for o, j in zip(openings, judged, strict=True)]
     distinct = _first_of_each(openings)
-    new = [plans[i] for i in distinct]
+    # In one order: two that open the same ids in other orders would wait for each other in a circle.
+    new = sorted((plans[i] for i in distinct), key=lambda plan: plan.row.external_id or "")
     ids = create([_row(plan) for plan in new], [plan.moved.happened for plan in new], at)
     written = [plan for plan in new if plan.row.salt in ids]
     for plan in written:
@@ -195,7 +196,7 @@ def _blank(flow: Flow, opening: Opening, judged: _Judged, actor: str, at: dateti
 
 def _row(plan: Plan) -> RecordRow:
     """The row as the plan leaves it."""
-    return RecordRow(**{name: plan.get(name) for name in RecordRow.__dataclass_fields__})
+    return RecordRow(**{name: plan.get(name) for name in RecordRow._fields})
 
 
 def _first_of_each(openings: Sequence[Opening]) -> list[int]:

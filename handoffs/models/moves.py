@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from handoffs.models import sql
 from handoffs.models.chain import COVERED, digest, link, moment
@@ -18,8 +18,7 @@ from handoffs.models.records import Record
 from handoffs.states import Event, Status, require
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordRow:
+class RecordRow(NamedTuple):
     """A record's row as it was read."""
 
     id: int
@@ -51,7 +50,7 @@ class RecordRow:
     head: str
 
 
-COLUMNS: tuple[str, ...] = tuple(RecordRow.__dataclass_fields__)
+COLUMNS: tuple[str, ...] = RecordRow._fields
 # What a move sets whole, and what it leaves as it is unless told.
 SET = (
     "status", "step", "queue_id", "job_queue", "attempt", "tries_left", "available_at", "started_at",
@@ -149,10 +148,10 @@ def lock(ids: Iterable[int]) -> dict[int, RecordRow]:
     """The rows of these records, locked until the transaction ends, in the order of their ids."""
     where, params = sql.any_of(ids)
     found = sql.select(Record, COLUMNS, f"{where} ORDER BY id", params)
-    return {row["id"]: RecordRow(**row) for row in found}
+    return {row[0]: RecordRow._make(row) for row in found}
 
 
 def rows_where(where: str, params: Sequence[Any], *, limit: int, order: str = "id") -> list[RecordRow]:
     """Rows that fit a condition and nobody else has locked."""
     found = sql.select(Record, COLUMNS, f"{where} ORDER BY {order} LIMIT %s", [*params, limit], skip_locked=True)
-    return [RecordRow(**row) for row in found]
+    return [RecordRow._make(row) for row in found]

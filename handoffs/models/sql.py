@@ -7,7 +7,7 @@ Times are database times: a transaction reads the clock once, with `now()`, and 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -181,7 +181,7 @@ def select(
     params: Sequence[Any],
     *,
     skip_locked: bool = False,
-) -> list[dict[str, Any]]:
+) -> list[tuple[Any, ...]]:
     """Rows to be changed in this transaction, locked on PostgreSQL (on SQLite the transaction is IMMEDIATE)."""
     lock = ""
     if is_postgres():
@@ -189,22 +189,25 @@ def select(
     sql = f"SELECT {', '.join(columns)} FROM {model._meta.db_table} WHERE {where}{lock}"  # noqa: S608
     with connection.cursor() as cursor:
         cursor.execute(sql, [write_time(p) if isinstance(p, datetime) else p for p in params])
-        return _dicts(model, columns, cursor)
+        return _read(model, columns, cursor)
 
 
-def _dicts(model: type[models.Model], columns: Sequence[str], cursor: CursorWrapper) -> list[dict[str, Any]]:
+def _read(model: type[models.Model], columns: Sequence[str], cursor: CursorWrapper) -> list[tuple[Any, ...]]:
+    found: list[tuple[Any, ...]] = cursor.fetchall()
     if is_postgres():
-        return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
-    fields = _fields(model)
-    readers: Mapping[int, Any] = {
-        i: read_time if isinstance(fields[c], models.DateTimeField) else bool
-        for i, c in enumerate(columns)
-        if isinstance(fields[c], models.DateTimeField | models.BooleanField)
-    }
-    return [
-        {c: readers[i](v) if i in readers else v for i, (c, v) in enumerate(zip(columns, row, strict=True))}
-        for row in cursor.fetchall()
-    ]
+        return found
+    readers = _readers(model, tuple(columns))
+    return [tuple(read(v) if read else v for read, v in zip(readers, row, strict=True)) for row in found]
+
+
+@cache
+def _readers(model: type[models.Model], columns: tuple[str, ...]) -> tuple[Callable[[Any], Any] | None, ...]:
+    """What makes SQLite's values of these columns into Python's."""
+    kinds = [_fields(model)[c] for c in columns]
+    return tuple(
+        read_time if isinstance(k, models.DateTimeField) else bool if isinstance(k, models.BooleanField) else None
+        for k in kinds
+    )
 
 
 def any_of(ids: Iterable[int]) -> tuple[str, list[Any]]:
