@@ -1,5 +1,37 @@
 """The addresses of escalations and records."""
 
-from django.urls import URLPattern, URLResolver
+from __future__ import annotations
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from django.urls import URLPattern, URLResolver, include, path
+
+from reviewqueue.views import claims, escalations, record, verdicts
+
+one_escalation: list[URLPattern | URLResolver] = [
+    path("", escalations.escalation, name="escalation"),
+    path("fix/", verdicts.fix, name="escalation-fix"),
+    path("approve/", verdicts.approve, name="escalation-approve"),
+    path("answer/", verdicts.answer, name="escalation-answer"),
+    path("retry/", verdicts.retry, name="escalation-retry"),
+    path("close/", verdicts.close, name="escalation-close"),
+    path("undo/", verdicts.undo, name="escalation-undo"),
+    path("claim/", claims.claim, name="escalation-claim"),
+    path("release/", claims.release, name="escalation-release"),
+    path("transfer/", claims.transfer, name="escalation-transfer"),
+    path("assign/", claims.assign, name="escalation-assign"),
+    path("snooze/", claims.snooze, name="escalation-snooze"),
+    path("comment/", claims.comment, name="escalation-comment"),
+]
+
+one_record: list[URLPattern | URLResolver] = [
+    path("", record.record, name="record"),
+    path("body/", record.record_body, name="record-body"),
+    path("reopen/", record.reopen, name="record-reopen"),
+    path("close/", record.close, name="record-close"),
+]
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("escalations/<int:pk>/", include(one_escalation)),
+    path("records/<int:pk>/", include(one_record)),
+    path("records/<int:pk>.json", record.record_json, name="record-json"),
+    path("attachments/<int:pk>/", record.attachment, name="attachment"),
+]

@@ -10,7 +10,8 @@ from reviewqueue import schema_leaves
 from reviewqueue.exact_json import ABSENT, Value
 from reviewqueue.schema_fields import Sort, is_date
 from reviewqueue.schema_leaves import Typed
-from reviewqueue.schema_nodes import Node
+from reviewqueue.schema_nodes import SHOWN_VALUE, Node
+from reviewqueue.visible import cut, has_hidden, visible
 
 FEW = 5  # choices that are shown side by side
 
@@ -76,11 +77,32 @@ class Leaf(Node):
         return any(chosen for _token, _label, chosen in self.choices)
 
     @property
+    def controls(self) -> dict[str, str]:
+        if self.control in {"radios", "select"}:
+            chosen = next((token for token, _label, is_chosen in self.choices if is_chosen), None)
+            empty = {} if self.control == "radios" else {self.name: ""}
+            return {f"seen:{self.name}": ""} | (empty if chosen is None else {self.name: chosen})
+        now = next((meaning for meaning, _label, is_now in self.meanings if is_now), None)
+        return {self.name: self.text} | ({} if now is None else {f"empty:{self.name}": now})
+
+    @property
     def meanings(self) -> list[tuple[str, str, bool]]:
         """What an empty control may stand for; nothing where there is only one meaning."""
         found = schema_leaves.meanings(self.shape, self.sent, in_list=self.in_list)
         now = self.typed.empty if self.typed.empty in found else (found[0] if found else "")
         return [(each, str(schema_leaves.MEANINGS[each]), each == now) for each in found] if len(found) > 1 else []
+
+    @property
+    def value_text(self) -> str:
+        """What was sent, to be read: text as it is, everything else as JSON."""
+        is_plain = isinstance(self.sent, str) and self.shape.sort is not Sort.JSON
+        return cut(self.sent, SHOWN_VALUE) if is_plain else self.sent_text
+
+    @property
+    def hidden_text(self) -> str:
+        """What was sent, with hidden characters as marks; empty where it has none."""
+        is_text = isinstance(self.sent, str) and self.shape.sort is not Sort.JSON
+        return visible(cut(self.sent, SHOWN_VALUE)) if is_text and has_hidden(self.sent) else ""
 
     @property
     def shows_sent(self) -> bool:

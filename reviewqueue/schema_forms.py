@@ -22,6 +22,7 @@ from reviewqueue.schema_tree import Place, Source, build, with_those_above
 
 FIELDS, ITEMS = 120, 20  # shown at first
 MOST_FIELDS, MOST_ITEMS = 600, 120  # shown when all are asked for
+PARTIAL = "partial"  # in a form's data: only what was changed is there
 IN_SIGHT = 12  # fields that stand open; more are folded away
 
 
@@ -54,7 +55,8 @@ class SchemaForm:
         data, restored = apply(self.data)
         leaves, items = (MOST_FIELDS, MOST_ITEMS) if self.show_all else (FIELDS, ITEMS)
         touched = frozenset(above for v in self.violations for above in with_those_above(v.pointer))
-        self.source = Source(data, touched, restored, leaves, items)
+        is_partial = bool(data and PARTIAL in data)
+        self.source = Source(data, touched, restored, is_partial, leaves, items)
         root = build(self.source, self.shape, self.sent, Place())
         self.elsewhere = _distribute(root, self.violations)
         for node in _broken(root):
@@ -82,6 +84,11 @@ class SchemaForm:
     def changes(self) -> list[Node]:
         """The single values that differ from what was sent; a list that was rearranged stands for its items."""
         return list(_changes(self.root))
+
+    @property
+    def controls(self) -> dict[str, str]:
+        """What a browser sends if nobody touches the form any more, but for line ends."""
+        return {name: text for node in self.root.walk() for name, text in node.controls.items()}
 
     # --- what the page shows -----------------------------------------------------------------------------------------
 
@@ -116,13 +123,18 @@ class SchemaForm:
     @property
     def size(self) -> int:
         """How many single values are shown."""
-        return sum(isinstance(node, Leaf) for node in self.root.walk())
+        return len(self.leaves)
 
     @property
     def left_out(self) -> int:
         """How many fields and items are not shown."""
         self.root  # noqa: B018 - counted while it is built
         return self.source.left_out
+
+    @property
+    def leaves(self) -> list[Leaf]:
+        """The single values that are shown, in their order."""
+        return [node for node in self.root.walk() if isinstance(node, Leaf)]
 
     @property
     def first_id(self) -> str:

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from handoffs.contracts import Violation
 from reviewqueue.exact_json import ABSENT, Value, same, write
+from reviewqueue.provenance import Origin
 from reviewqueue.schema_fields import Shape, Sort
 
 # What stands at the place of an object or a list.
@@ -34,8 +35,7 @@ class Node:
     in_list: bool = False
     is_unknown: bool = False  # the contract does not know it
     violations: list[Violation] = field(default_factory=list)
-    origin: list[str] = field(default_factory=list)  # where the value came from, in words
-    confidence: object = None
+    origin: Origin | None = None  # who wrote what was sent
     is_hoisted: bool = False  # stands on top of the form, since it breaks the contract
 
     @property
@@ -50,6 +50,11 @@ class Node:
     @property
     def children(self) -> Sequence[Node]:
         return ()
+
+    @property
+    def controls(self) -> dict[str, str]:
+        """What its own controls send as they stand."""
+        return {}
 
     @property
     def problems(self) -> list[str]:
@@ -113,6 +118,10 @@ class Holder(Node):
         return self.state in {BLANK, HERE}
 
     @property
+    def controls(self) -> dict[str, str]:
+        return {f"state:{self.name}": self.state}
+
+    @property
     def ways(self) -> list[tuple[str, str]]:
         """(operation, what its button says) of what else could stand here."""
         found = []
@@ -138,6 +147,11 @@ class Group(Holder):
     @property
     def children(self) -> Sequence[Node]:
         return self.fields if self.is_open else ()
+
+    @property
+    def controls(self) -> dict[str, str]:
+        tag = {} if self.tag is None else {f"kind:{self.name}": self.tag}
+        return {f"state:{self.name}": self.state} | tag
 
     def inside(self) -> Value:
         if self.tag == "":
@@ -206,6 +220,11 @@ class Rows(Holder):
                 value = entry.value
                 made.append(None if value is ABSENT else value)
         return made
+
+    @property
+    def controls(self) -> dict[str, str]:
+        order = {f"order:{self.name}": self.order} if self.is_open else {}
+        return {f"state:{self.name}": self.state} | order
 
     @property
     def order(self) -> str:

@@ -21,13 +21,15 @@ _JSON = Shape(Sort.JSON, {}, {}, required=False)
 class Source:
     """What a tree is built from besides the body: the form's data, and how much may be shown.
 
-    `data` is None for a fresh form. `touched` are pointers (and all above them) that must be shown; `leaves` and
-    `items` bound how many fields, and how many items of one list, a fresh form shows.
+    `data` is None for a fresh form; partial data says what is typed into one that is fresh otherwise. `touched` are
+    pointers (and all above them) that must be shown; `leaves` and `items` bound how many fields, and how many items of
+    one list, a fresh form shows.
     """
 
     data: Mapping[str, str] | None = None
     touched: frozenset[str] = frozenset()
     restored: frozenset[str] = frozenset()
+    is_partial: bool = False
     leaves: int = 150
     items: int = 20
     left_out: int = 0
@@ -44,7 +46,8 @@ class Source:
 
     def for_item(self, name: str) -> Source:
         """Where the items of a list are read from: one that was not on the page before is shown whole."""
-        return self if self.data is None or name in self.known else replace(self, data=None)
+        whole = self.data is None or self.is_partial or name in self.known
+        return self if whole else replace(self, data=None)
 
 
 # "seen:" says that radios of which none is chosen were there.
@@ -152,7 +155,7 @@ def _fields(
 def _is_shown(source: Source, place: Place, sent: Value) -> bool:
     if place.pointer in source.touched:
         return True
-    if source.data is not None:
+    if source.data is not None and not source.is_partial:
         return place.name in source.known or sent is ABSENT
     return source.leaves > 0
 

@@ -18,10 +18,8 @@ from handoffs.contracts import Carried, Contract, check
 from handoffs.states import Side
 from reviewqueue import exact_json
 from reviewqueue.exact_json import Number, Unreadable
-from reviewqueue.schema_controls import Leaf
 from reviewqueue.schema_fields import Sort, shape_of
 from reviewqueue.schema_forms import FIELDS, SchemaForm
-from reviewqueue.schema_nodes import Group, Rows
 
 
 class Colour(Enum):
@@ -81,25 +79,10 @@ SHAPE = shape_of(Everything)
 
 def posted(form: SchemaForm) -> dict[str, str]:
     """What a browser sends when nobody touches the form; line ends as browsers make them."""
-    data: dict[str, str] = {}
-    for node in form.root.walk():
-        if isinstance(node, Leaf):
-            if node.control in {"radios", "select"}:
-                data[f"seen:{node.name}"] = ""
-                chosen = [token for token, _label, is_chosen in node.choices if is_chosen]
-                if chosen or node.control == "select":
-                    data[node.name] = chosen[0] if chosen else ""
-            else:
-                data[node.name] = node.text.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "\r\n")
-            if node.meanings:
-                data[f"empty:{node.name}"] = next(value for value, _label, is_now in node.meanings if is_now)
-        else:
-            data[f"state:{node.name}"] = node.state
-            if isinstance(node, Rows) and node.is_open:
-                data[f"order:{node.name}"] = node.order
-            if isinstance(node, Group) and node.tag is not None:
-                data[f"kind:{node.name}"] = node.tag
-    return data
+    return {
+        name: text.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "\r\n")
+        for name, text in form.controls.items()
+    }
 
 
 def saved(sent: str, changes: dict[str, str] | None = None, *, shape=SHAPE, **options: Any) -> SchemaForm:
