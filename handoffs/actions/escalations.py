@@ -13,7 +13,8 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.db import transaction
-from django.db.models import F
+from django.db.models import Case, F, Q, Value, When
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from handoffs import conf
@@ -106,10 +107,14 @@ def _note(held: Held, event: Event, code: str = "") -> None:
     carry_out([held.plan], held.plan.at)
 
 
+def _claimed_until(at: datetime) -> datetime:
+    return at + timedelta(seconds=conf.get("CLAIM"))
+
+
 def _claim_values(person: Person, at: datetime) -> dict[str, Any]:
     return {
         "assignee": person,
-        "claimed_until": at + timedelta(seconds=conf.get("CLAIM")),
+        "claimed_until": _claimed_until(at),
         "assigned": False,
         "snoozed_until": None,
     }
@@ -193,21 +198,32 @@ def comment(*, record: Record, by: Person, text: str) -> Comment:
     """Write a comment to a record; whoever may see it may comment."""
     if not Record.objects.visible_to(by).filter(pk=record.pk).exists():
         raise NotAllowed
+    lock([record.pk])  # first, as everywhere: else the comment's row would wait for it with the escalation held
     _renew_claims(by, record.escalations.unresolved())
     return Comment.objects.create(record=record, author=by, text=text, written_at=sql.now())
 
 
 def _renew_claims(person: Person, escalations: EscalationQuerySet) -> None:
-    until = sql.now() + timedelta(seconds=conf.get("CLAIM"))
-    escalations.filter(assignee=person, assigned=False).update(claimed_until=until)
+    _free(escalations.filter(assignee=person, assigned=False)).update(claimed_until=_claimed_until(sql.now()))
+
+
+def _free(found: EscalationQuerySet) -> EscalationQuerySet:
+    """Those that nobody else is changing now, locked: to wait for several, each in its own order, could be a circle."""
+    ids = found.order_by("pk").select_for_update(skip_locked=True).values_list("pk", flat=True)
+    return Escalation.objects.filter(pk__in=list(ids))
 
 
 @transaction.atomic
 def looked_at(*, escalations: Iterable[int], by: Person) -> None:
     """Note the first look at open escalations by somebody who may decide, and renew that person's own claim."""
-    found = Escalation.objects.unresolved().filter(pk__in=list(escalations))
-    found.filter(first_seen_at__isnull=True).update(first_seen_at=sql.now())
-    _renew_claims(by, found)
+    now = sql.now()
+    mine = Q(assignee=by, assigned=False)
+    found = Escalation.objects.unresolved().filter(Q(first_seen_at__isnull=True) | mine, pk__in=list(escalations))
+    # One update: at a second one of the same row, PostgreSQL would look at its record again, which waits for verdicts.
+    _free(found).update(
+        first_seen_at=Coalesce("first_seen_at", Value(now)),
+        claimed_until=Case(When(mine, then=Value(_claimed_until(now))), default=F("claimed_until")),
+    )
 
 
 def people_of(queue: Queue) -> list[Person]:

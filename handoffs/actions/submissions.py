@@ -21,6 +21,7 @@ from handoffs.engine import Delivery, Judgement
 from handoffs.errors import NotAllowed, StaleAttempt, StepNotOpen
 from handoffs.flows import Step, get_flow
 from handoffs.models import StepResult, Transition, sql
+from handoffs.models.history import step_begun
 from handoffs.models.moves import lock
 from handoffs.states import Event, Outcome, Status
 
@@ -119,7 +120,7 @@ def _begin(plan: Plan, step: Step) -> bool:
 
 
 def _late(plan: Plan, submission: Submission, may_work: MayWork) -> Submitted:
-    step = _step_of(plan, submission.attempt)
+    step = step_begun(plan.row.id, submission.attempt) or plan.row.step
     if not may_work(plan.row.flow, step):
         raise NotAllowed
     if submission.step not in {None, step}:
@@ -132,11 +133,6 @@ def _late(plan: Plan, submission: Submission, may_work: MayWork) -> Submitted:
             work.keep_late(plan, Finished(plan.row.id, submission.attempt, submission.ended))
         carry_out([plan], plan.at)
     return Submitted(plan, step, late=repeated is None, repeated=repeated)
-
-
-def _step_of(plan: Plan, attempt: int) -> str:
-    begun = Transition.objects.filter(record=plan.row.id, event=Event.START, attempt=attempt)
-    return begun.order_by("-seq").values_list("step", flat=True).first() or plan.row.step
 
 
 def _repeats(plan: Plan, submission: Submission) -> StepResult | None:

@@ -22,6 +22,7 @@ from handoffs.engine import Delivery, Judgement, as_json
 from handoffs.errors import StaleAttempt
 from handoffs.flows import Flow, Step, declared, get_flow
 from handoffs.models import Record, StepResult, sql
+from handoffs.models.history import step_begun
 from handoffs.models.moves import RecordRow, lock, rows_where
 from handoffs.states import Event, Outcome, Side, Status
 
@@ -150,12 +151,14 @@ def outputs_of(record_id: int) -> engine.Outputs:
 def commit(finished: Sequence[Finished], claimer: Claimer) -> list[Started]:
     """Write how attempts ended, and go on: the attempts at next steps that began in the same commit."""
     at = sql.now()
-    rows = lock(f.record_id for f in finished)
-    plans = [_ended(rows[f.record_id], f, at, claimer) for f in finished if f.record_id in rows]
+    first = {f.record_id: f for f in reversed(finished)}
+    again = [f for f in finished if first[f.record_id] is not f]
+    plans = [_ended(row, first[row.id], at, claimer) for row in lock(first).values()]
     won = carry_out(plans, at)
     reach("in_commit")
     dispatch.ring_for(won)
-    return [plan.started for plan in won if plan.started]
+    started = [plan.started for plan in won if plan.started]
+    return [*started, *commit(again, claimer)] if again else started
 
 
 def is_current(row: RecordRow, attempt: int) -> bool:
@@ -216,7 +219,8 @@ def keep_late(plan: Plan, finished: Finished) -> None:
     plan.happen(Event.LATE, plan.status, code="stale_attempt", body=output)
     encoding = ended.encoding if isinstance(ended, Delivery) else ""
     late = {"attempt": finished.attempt, "output": output, "encoding": encoding, "code": "stale_attempt"}
-    plan.result(plan.step, Side.RETURNS, Outcome.LATE, **late)
+    step = step_begun(plan.row.id, finished.attempt) or plan.step
+    plan.result(step, Side.RETURNS, Outcome.LATE, **late)
 
 
 def hand_back(plan: Plan, step: Step, failure: Failure, *, alone: bool = False) -> None:

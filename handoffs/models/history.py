@@ -38,6 +38,12 @@ def verify(record: Record) -> list[str]:
     return faults([Line(*row) for row in rows], End(record.seq, record.head, record.status, record.attempt))
 
 
+def step_begun(record_id: int, attempt: int) -> str | None:
+    """The step at which an attempt began, if it did."""
+    begun = Transition.objects.filter(record=record_id, event=Event.START, attempt=attempt)
+    return begun.order_by("-seq").values_list("step", flat=True).first()
+
+
 class AuditEntry(models.Model):
     """One change of anything that is not a record: configuration, access, tokens."""
 
