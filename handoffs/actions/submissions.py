@@ -6,7 +6,7 @@ An agent that never claims names the attempt that would begin next: then start a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from django.db import transaction
 
@@ -115,7 +115,7 @@ def _begin(plan: Plan, step: Step) -> bool:
     plan.arrive(arrival, claimer)
     if plan.started is None or plan.started.step is not step:
         return False
-    plan.row = replace(row, **{name: plan.get(name) for name in ("status", "attempt", "tries_left", "started_at")})
+    plan.row = row._replace(**{name: plan.get(name) for name in ("status", "attempt", "tries_left", "started_at")})
     return True
 
 
