@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.conf import settings
@@ -34,3 +35,9 @@ def get(name: str) -> Any:
         KeyError: no such setting.
     """
     return getattr(settings, f"HANDOFFS_{name}", DEFAULTS[name])
+
+
+def masked(url: str) -> str:
+    """A server's URL with its passwords, in front of the host or in the query, made unreadable."""
+    before_host = re.sub(r"(://[^:/@]*:)[^/]*(@)", r"\1***\2", url)
+    return re.sub(r"([?&][^=&]*pass[^=&]*=)[^&]*", r"\1***", before_host, flags=re.IGNORECASE)

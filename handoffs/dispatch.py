@@ -11,7 +11,6 @@ import os
 import uuid
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 import django_rq
 from django.conf import settings
@@ -20,7 +19,7 @@ from redis.exceptions import RedisError
 from rq import Worker
 from rq.job import Job
 
-from handoffs import children
+from handoffs import children, conf
 from handoffs.errors import QueueServerAway
 
 logger = logging.getLogger(__name__)
@@ -101,8 +100,7 @@ def answers(job_queue: str) -> bool:
 
 def server_name() -> str:
     """The job queue server's address, without the password that may stand in it."""
-    url = urlsplit(settings.REDIS_URL)
-    return url._replace(netloc=url.netloc.rpartition("@")[2]).geturl()
+    return conf.masked(settings.REDIS_URL)
 
 
 # --- the listening side ----------------------------------------------------------------------------------------------

@@ -91,7 +91,7 @@ def test_server_that_does_not_answer_is_named_without_its_password(healthy, monk
     monkeypatch.setattr(doctor.dispatch, "answers", lambda job_queue: False)
     finding = found("job queue server")
     assert not finding.is_well
-    assert finding.sentence == "redis://queue.example:6379/0 does not answer."
+    assert finding.sentence == "redis://:***@queue.example:6379/0 does not answer."
 
 
 @pytest.mark.redis
