@@ -93,8 +93,8 @@ def written(value: float | None) -> str:
     """A number as the reader's language writes it, with at most two decimals."""
     if value is None:
         return ABSENT
-    whole = float(value).is_integer()
-    return str(number_format(value, 0 if whole else 2, force_grouping=True))
+    places = next((n for n in (0, 1) if round(value, n) == round(value, 2)), 2)
+    return str(number_format(round(value, places), places, force_grouping=True))
 
 
 def rounded_up(value: float) -> float:

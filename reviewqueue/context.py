@@ -49,7 +49,13 @@ def views_of(request: HttpRequest, user: User) -> list[Item]:
 
 def pages_for(request: HttpRequest, user: User) -> list[Item]:
     """The other pages that this person may open."""
-    pages = [("flows", _("Flows"), "g f"), ("records", _("Records"), "g r"), ("queues", _("Queues"), "g q")]
+    pages = [
+        ("flows", _("Flows"), "g f"),
+        ("records", _("Records"), "g r"),
+        ("contracts", _("Contracts"), "g c"),
+        ("queues", _("Queues"), "g q"),
+        ("dashboard", _("Dashboard"), "g b"),
+    ]
     if user.is_staff:
         pages.append(("admin:index", _("Administration"), ""))
     return [_page(request, name, label, key) for name, label, key in pages]

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from django.urls import path
 
-from reviewqueue.views import dashboard
+from reviewqueue.views import contracts, dashboard
 
 urlpatterns = [
     path("dashboard/", dashboard.dashboard, name="dashboard"),
+    path("contracts/", contracts.contracts, name="contracts"),
+    path("contracts/<str:name>/", contracts.contract, name="contract"),
+    path("contracts/<str:name>/v/<int:number>/", contracts.contract_version, name="contract-version"),
+    path("contracts/<str:name>/compare/", contracts.contract_compare, name="contract-compare"),
 ]

@@ -51,6 +51,7 @@ _RANGES = {
     "minLength": ("maxLength", _("%(low)s to %(high)s characters")),
     "minItems": ("maxItems", _("%(low)s to %(high)s items")),
     "minimum": ("maximum", _("%(low)s to %(high)s")),
+    "x-max_digits": ("x-decimal_places", _("up to %(low)s digits, %(high)s of them after the point")),
 }
 
 
@@ -101,6 +102,16 @@ class Difference:
     consumers: Harm
     sentences: tuple[str, ...]
 
+    @property
+    def was(self) -> list[tuple[str, bool]]:
+        """(words, whether they are gone) of the older version."""
+        return _against(self.before, self.after)
+
+    @property
+    def now(self) -> list[tuple[str, bool]]:
+        """(words, whether they are new) of the newer version."""
+        return _against(self.after, self.before)
+
 
 def fields(schema: Mapping[str, Any]) -> list[Field]:
     """List the fields of a JSON Schema, each followed by those inside it."""
@@ -128,6 +139,11 @@ def _difference(
     change = Change.ADDED if before is None else Change.REMOVED if after is None else Change.CHANGED
     sentences = tuple(dict.fromkeys(gap.sentence for gap in producers))
     return Difference(change, pointer, before, after, _harm(producers), _harm(consumers), sentences)
+
+
+def _against(one: Field | None, other: Field | None) -> list[tuple[str, bool]]:
+    shared = set(other.said) if other else set()
+    return [(words, words not in shared) for words in (one.said if one else ())]
 
 
 def _differs(before: Field | None, after: Field | None) -> bool:
