@@ -9,6 +9,7 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 
+from handoffs import asks
 from handoffs.actions.queues import create_queue
 from handoffs.flows import Flow, declared
 from handoffs.models import Queue
@@ -55,7 +56,8 @@ def new_password() -> str:
 def queue_names(first: Sequence[Flow] = ()) -> list[str]:
     """The queues that the declared flows name, in the order in which a record may meet them; of some flows `first`."""
     flows = dict.fromkeys([*first, *declared().values()])
-    places = [(flow, place) for flow in flows for place in (INTAKE, *(s.name for s in flow.steps))]
+    named = [flow for flow in flows if flow.name != asks.FLOW]  # each ask names its own queue
+    places = [(flow, place) for flow in named for place in (INTAKE, *(s.name for s in flow.steps))]
     return list(dict.fromkeys(flow.queue_of(place) for flow, place in places))
 
 
