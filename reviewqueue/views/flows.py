@@ -5,22 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from handoffs import seams
 from handoffs.flows import Flow, Step
+from handoffs.insight import seam_figures
+from handoffs.insight.seam_figures import Arrivals
 from handoffs.models import Alert, Escalation, Queue, Record
 from handoffs.seams import Finding
 from handoffs.states import INTAKE, Status
 from reviewqueue import labels
 from reviewqueue.counting import shown, tally
+from reviewqueue.dashboard import inbox_url
 from reviewqueue.desk import Desk, desk_of
+from reviewqueue.durations import in_words
+from reviewqueue.flow_map import maps, rate_text, records_url, refusals_url
 from reviewqueue.rows import alert_rows
 
 OPEN = (Status.READY, Status.RUNNING, Status.ESCALATED)
@@ -67,9 +70,13 @@ def flow(request: HttpRequest, name: str) -> HttpResponse:
     if found is None:
         raise Http404
     alerts = Alert.objects.visible_to(desk.user).standing().filter(flow=name).select_related("queue__owner")
+    steps = _steps(desk, found)
     context = {
         "flow": found,
-        "steps": _steps(desk, found),
+        "steps": steps,
+        "maps": maps(found.name, steps),
+        "totals": _totals(desk, found),
+        "sample": seam_figures.SAMPLE,
         "seams": seams_of(found),
         "alerts": alert_rows(alerts.order_by("-opened_at", "-pk")[:20], desk.now),
     }
@@ -77,7 +84,7 @@ def flow(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _steps(desk: Desk, flow: Flow) -> list[dict[str, Any]]:
-    """The steps with the counts of the records that stand there: one query."""
+    """The steps with what stands there, what has waited longest and how often each refused: four queries."""
     records = Record.objects.visible_to(desk.user).filter(flow=flow.name)
     stopped = Escalation.objects.visible_to(desk.user).unresolved().filter(flow=flow.name)
     names = [INTAKE, *(step.name for step in flow.steps)]
@@ -87,18 +94,30 @@ def _steps(desk: Desk, flow: Flow) -> list[dict[str, Any]]:
         wanted[f"running_{place}"] = records.filter(step=name, status=Status.RUNNING)
         wanted[f"escalated_{place}"] = stopped.filter(step=name)
     counts = tally(desk.user, **wanted)
+    arrived, waiting = seam_figures.arrivals(records, flow.name), seam_figures.oldest(stopped, flow.name)
     return [
         {
             "name": name,
             **_declared(flow, name),
             "queue": desk_queue(desk, flow.queue_of(name)),
             "counts": {status.value: shown(counts[f"{status}_{place}"]) for status in OPEN},
-            "records_url": f"{reverse('records')}?{urlencode({'flow': flow.name, 'step': name})}",
-            "inbox_url": f"{reverse('inbox')}?{urlencode({'flow': flow.name, 'step': name})}",
+            "records_url": records_url(flow.name, step=name),
+            "inbox_url": inbox_url(flow=flow.name, step=name),
             "has_stopped": counts[f"escalated_{place}"] > 0,
+            "arrivals": arrived.get(name, Arrivals()),
+            "rate": rate_text(arrived.get(name, Arrivals())),
+            "refusals_url": refusals_url(flow.name, name),
+            "oldest": in_words(desk.now - waiting[name]) if name in waiting else "",
         }
         for place, name in enumerate(names)
     ]
+
+
+def _totals(desk: Desk, flow: Flow) -> list[tuple[str, str, str]]:
+    """(status, count, list) of the flow's records: one query. They also say what the map's shapes mean."""
+    records = Record.objects.visible_to(desk.user).filter(flow=flow.name)
+    counts = tally(desk.user, **{status.value: records.filter(status=status) for status in Status})
+    return [(s.value, shown(counts[s.value]), records_url(flow.name, status=s.value)) for s in Status]
 
 
 def _declared(flow: Flow, name: str) -> dict[str, Any]:
