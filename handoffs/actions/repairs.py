@@ -31,15 +31,20 @@ def _repair(where: str, params: list[object], decide: Callable[[RecordRow, datet
         at = sql.now()
         rows = rows_where(where, [at if p == "now" else p for p in params], limit=BATCH)
         plans = [plan for row in rows if (plan := decide(row, at))]
-        reach("in_reconcile")
         won = carry_out(plans, at)
+        reach("in_reconcile")
         dispatch.ring_for(won)
         return len(won)
 
 
-def expire_leases() -> int:
+def expire_leases(*, only: int | None = None) -> int:
     """End running attempts whose lease ran out: hand back those of a claim of many, count the try of one alone."""
-    return _repair("status = 'running' AND lease_expires_at <= %s", ["now"], _expired)
+    which, params = _which(only)
+    return _repair(f"status = 'running' AND lease_expires_at <= %s{which}", ["now", *params], _expired)
+
+
+def _which(only: int | None) -> tuple[str, list[object]]:
+    return ("", []) if only is None else (" AND id = %s", [only])
 
 
 def _expired(row: RecordRow, at: datetime) -> Plan | None:
@@ -65,13 +70,12 @@ def _declared_step(row: RecordRow) -> tuple[Flow, Step] | None:
         return None
 
 
-def ask_people() -> int:
+def ask_people(*, only: int | None = None) -> int:
     """Put ready records that stand before a person's step to their queue; a verdict may have left them there."""
+    which, params = _which(only)
     names = [(flow.name, step.name) for flow in declared().values() for step in flow.steps if step.by == "human"]
-    return sum(
-        _repair("status = 'ready' AND flow = %s AND step = %s AND available_at <= %s", [flow, step, "now"], _arrived)
-        for flow, step in names
-    )
+    due = f"status = 'ready' AND flow = %s AND step = %s AND available_at <= %s{which}"
+    return sum(_repair(due, [flow, step, "now", *params], _arrived) for flow, step in names)
 
 
 def _arrived(row: RecordRow, at: datetime) -> Plan | None:
