@@ -7,7 +7,7 @@ from django.contrib.auth import views as auth
 from django.urls import URLPattern, URLResolver, include, path, reverse_lazy
 from django.views.generic import RedirectView
 
-from reviewqueue.views import flows, inbox, ops, profile, queues, records
+from reviewqueue.views import api_docs, flows, inbox, ops, profile, queues, records
 
 account: list[URLPattern | URLResolver] = [
     path("login/", auth.LoginView.as_view(redirect_authenticated_user=True), name="login"),
@@ -29,6 +29,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("reviewqueue.insight_urls")),
     path("accounts/", include(account)),
     path("admin/", admin.site.urls),
+    path("api/docs/", api_docs.api_docs, name="api-docs"),
     path("", include("handoffs.urls")),
     path("healthz", ops.healthz, name="healthz"),
     path("readyz", ops.readyz, name="readyz"),
