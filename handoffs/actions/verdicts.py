@@ -56,17 +56,20 @@ class Seen:
 def fix(*, escalation_id: int, by: Person, seen: Seen, body: str, side: Side | None = None) -> Escalation:
     """Put an edited body in the place of the one that stopped, if it holds its contract.
 
-    `side` chooses the body where the kind leaves a choice (a failed step: its input, or the output in its stead).
+    `side` chooses the body where the kind leaves a choice (a failed step: its input, or the output in its stead). A fix
+    that changes nothing is an approval where the kind allows one.
 
     Raises:
         ContractBroken: the edited body breaks its contract; nothing was written.
-        NothingChanged: the edit changes nothing.
+        NothingChanged: the edit changes nothing, and there is nothing to approve.
         BodyChanged, LostRace, NotAllowed, TransitionNotAllowed: see `_begin`.
     """
     held = _begin(escalation_id, by, seen, Resolution.FIX)
     side = side or Side(held.escalation.side)
     before = body_of(held.escalation, held.plan.row, side)
     _require_same(before, seen)
+    if side is Side.RETURNS and Resolution.APPROVE in open_for(held.escalation) and same(before, body):
+        return approve(escalation_id=escalation_id, by=by, seen=seen)
     _require_changed(before, body)
     checked = _require_holds(held.plan, side, body)
     _write_edit(held, side, Outcome.FIXED, body, before, checked)
