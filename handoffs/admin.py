@@ -14,6 +14,7 @@ from django.forms import BaseModelFormSet, ModelForm
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
+import handoffs.token_admin  # noqa: F401 - registers itself
 from handoffs.actions import queues
 from handoffs.models import (
     Alert,
