@@ -89,20 +89,20 @@ class Repairs:
     def when_due(self, *workers: str) -> None:
         """Do a round if it is time for one, and note that this process and the named workers are alive."""
         now = time.monotonic()
-        if now < self._next:
-            return
-        self._next = now + conf.get("PERIOD")
-        with self._database():
-            reconcile.reconcile()
-            if now >= self._next_beat:
+        if now >= self._next:
+            self._next = now + conf.get("PERIOD")
+            with self._database():
+                reconcile.reconcile()
+                if self._job_queue and (due := repairs.due_in(self._job_queue)) is not None:
+                    self._next = min(self._next, time.monotonic() + max(due, SHORTEST_ROUND))
+        if now >= self._next_beat:
+            self._next_beat = now + BEAT
+            with self._database():
                 self._beat(workers)
-                self._next_beat = now + BEAT
-            if self._job_queue and (due := repairs.due_in(self._job_queue)) is not None:
-                self._next = min(self._next, time.monotonic() + max(due, SHORTEST_ROUND))
 
     def pause(self, longest: float) -> float:
-        """Seconds until the next round, at most `longest`."""
-        return min(max(self._next - time.monotonic(), 0.01), longest)
+        """Seconds until the next round or heartbeat, at most `longest`."""
+        return min(max(min(self._next, self._next_beat) - time.monotonic(), 0.01), longest)
 
     def end(self, *workers: str) -> None:
         """Note that this process and the named workers end."""

@@ -14,7 +14,7 @@ from django.db import connection
 from handoffs import children, supervisor
 from handoffs.children import Child
 
-PATIENCE = 40.0  # seconds; generous, for a busy machine
+PATIENCE = 90.0  # seconds; generous, for a busy machine
 
 
 def database_url() -> str:
@@ -37,9 +37,9 @@ def environment(redis_url: str, **changes: str) -> dict[str, str]:
     return supervisor.environment(**here | changes)
 
 
-def start_worker(redis_url: str, log: Path, *words: str) -> Child:
+def start_worker(redis_url: str, log: Path, *words: str, **env: str) -> Child:
     with log.open("ab") as output:
-        return children.start(supervisor.command("worker", *words), env=environment(redis_url), output=output)
+        return children.start(supervisor.command("worker", *words), env=environment(redis_url, **env), output=output)
 
 
 def listeners(worker: Child) -> list[int]:
