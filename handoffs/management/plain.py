@@ -52,9 +52,11 @@ class PlainCommand(BaseCommand):
         except KeyboardInterrupt as error:
             raise CommandError("Stopped.", returncode=INTERRUPTED) from error
 
-    def require_sound(self) -> None:
-        """Refuse to go on while `manage.py check` finds an error."""
-        errors = [found for found in checks.run_checks() if found.is_serious() and not found.is_silenced()]
+    def require_sound(self, *tags: str) -> None:
+        """Refuse to go on while `manage.py check` finds an error; with `tags`, among those checks only."""
+        errors = [
+            found for found in checks.run_checks(tags=tags or None) if found.is_serious() and not found.is_silenced()
+        ]
         if errors:
             raise CommandError("\n".join(["manage.py check finds errors:", *map(str, errors)]))
 

@@ -43,7 +43,7 @@ class Command(PlainCommand):
         if options["child"]:
             dispatch.listen(job_queue)
             return
-        self.require_sound()
+        self.require_sound("handoffs")
         if options["processes"] < 1:
             raise CommandError("--processes is a number from 1.")
         logger.info("Serving the job queue %s of %s. Ctrl-C stops.", job_queue, dispatch.server_name())
