@@ -13,8 +13,8 @@ _SPAN = re.compile(r"([0-9]{1,6})([mhd])")
 
 
 def in_words(span: timedelta) -> str:
-    """A span in its largest unit, rounded down: “25 min”, “3 h”, “2 d”. Its sign does not matter."""
-    minutes = int(abs(span).total_seconds() // 60)
+    """A span in its largest unit, however it is signed: “25 min”, “3 h”, “2 d”."""
+    minutes = round(abs(span).total_seconds() / 60)
     if minutes < 1:
         return _("under 1 min")
     if minutes < 60:

@@ -6,8 +6,10 @@ Tests marked `postgres`, `redis` or `browser` are skipped where the thing is not
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
+import tempfile
 from importlib.util import find_spec
 
 import hypothesis
@@ -56,6 +58,11 @@ def pytest_configure(config: pytest.Config) -> None:
     # Machines are shared and slow at times: no test is judged by the clock.
     hypothesis.settings.register_profile("calm", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
     hypothesis.settings.load_profile("calm")
+    settings.STATIC_ROOT = tempfile.mkdtemp(prefix="handoffs-static-")
+    atexit.register(shutil.rmtree, settings.STATIC_ROOT, ignore_errors=True)
+    # Pages name their files plainly, so that nothing has to be collected; `hashed_files` serves them as in production.
+    plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": plain}
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the real one is slow on purpose
 
 
@@ -120,3 +127,26 @@ def cast(db):
     from tests.cast import Cast
 
     return Cast.assemble()
+
+
+@pytest.fixture(scope="session")
+def collected(tmp_path_factory):
+    """Where the static files are collected under hashed names, once per session."""
+    from django.core.management import call_command
+    from django.test import override_settings
+
+    from reviewqueue import settings as declared
+
+    folder = tmp_path_factory.mktemp("collected")
+    with override_settings(STATIC_ROOT=folder, STORAGES=declared.STORAGES):
+        call_command("collectstatic", interactive=False, verbosity=0)
+    return folder
+
+
+@pytest.fixture
+def hashed_files(collected, settings):
+    """The site with its static files as in production: hashed names, served by WhiteNoise."""
+    from reviewqueue import settings as declared
+
+    settings.STATIC_ROOT = collected
+    settings.STORAGES = declared.STORAGES

@@ -30,14 +30,19 @@ def readyz(request: HttpRequest) -> JsonResponse:
     return JsonResponse({"ready": ready, **found}, status=200 if ready else 503)
 
 
-_migrated: list[bool] = []
+_MIGRATED: set[str] = set()
 
 
 def _is_migrated() -> bool:
     """Whether no migration is pending. Migrations are never taken back while a process runs, so a yes is remembered."""
-    if not _migrated:
+    if connection.alias not in _MIGRATED:
         executor = MigrationExecutor(connection)
         if executor.migration_plan(executor.loader.graph.leaf_nodes()):
             return False
-        _migrated.append(True)
+        _MIGRATED.add(connection.alias)
     return True
+
+
+def forget() -> None:
+    """Look at the migrations anew; for tests."""
+    _MIGRATED.clear()
