@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from typing import Any
 
+from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import Count, DurationField, Exists, ExpressionWrapper, F, Min, OuterRef, Q, QuerySet, Window
 from django.db.models.functions import CumeDist, TruncDate
@@ -187,7 +188,10 @@ def _took(rows: QuerySet[Escalation], end: str, zone: tzinfo) -> Took:
         day_place=Window(CumeDist(), partition_by=[F("day")], order_by=F("span").asc()),
     ).values("day", "span", "place", "day_place")
     # Both databases take this, but the ORM can't group by what a window has ranked.
-    inner, params = ranked.query.sql_with_params()
+    try:
+        inner, params = ranked.query.sql_with_params()
+    except EmptyResultSet:  # no queues
+        return Took(None, {})
     least = "MIN(span) FILTER (WHERE {0} >= {1})"
     picked = ", ".join(least.format(place, share) for place in ("day_place", "place") for share in (0.5, 0.9))
     with connection.cursor() as cursor:

@@ -123,7 +123,7 @@ def compare(older: Mapping[str, Any], newer: Mapping[str, Any]) -> list[Differen
     before = {field.pointer: field for field in fields(older)}
     after = {field.pointer: field for field in fields(newer)}
     old, new = Shape(older, older), Shape(newer, newer)
-    hurt_producers, hurt_consumers = fit(old, new), fit(new, old)
+    hurt_producers, hurt_consumers = _breaks(old, new), _breaks(new, old)
     touched = [p for p in [*after, *(p for p in before if p not in after)] if _differs(before.get(p), after.get(p))]
     found = []
     for pointer in touched:
@@ -131,6 +131,11 @@ def compare(older: Mapping[str, Any], newer: Mapping[str, Any]) -> list[Differen
         consumers = [gap for gap in hurt_consumers if _is_about(gap, pointer, touched)]
         found.append(_difference(pointer, before.get(pointer), after.get(pointer), producers, consumers))
     return found
+
+
+def _breaks(given: Shape, needed: Shape) -> list[Gap]:
+    """Gaps that refuse a body; a field that may be left out, and is, does not."""
+    return [gap for gap in fit(given, needed) if gap.code != "never_filled"]
 
 
 def _difference(
