@@ -24,6 +24,7 @@ DEFAULTS: dict[str, Any] = {
     "WAITERS": 4,  # long polls that one server process holds at once; the rest are answered at once
     "LONGEST_WAIT": 60.0,  # seconds of one long poll
     "KEY_DAYS": 30,  # days for which a repeated request with an Idempotency-Key is answered as before
+    "REQUIRE_DRILL": False,  # whether a flow starts nothing before its drill is green
     "LOCK_WAIT": 5.0,  # seconds that a repeated request waits for the first one to be answered
 }
 

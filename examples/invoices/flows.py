@@ -7,7 +7,7 @@ import json
 import mimetypes
 from pathlib import PurePath
 
-from examples.invoices import steps
+from examples.invoices import drilling, steps
 from examples.invoices.contracts import MAX_BYTES, Approval, Checked, CheckInput, Document, Draft, Posted, ToPost
 from handoffs import Contract, Flow, Retry, Step
 from handoffs.flows import Intake
@@ -41,6 +41,7 @@ invoices = Flow(
     columns=["total", "currency"],
     priority=by_amount,
     reader=read_file,
+    examples=drilling.examples,
     steps=[
         Step(
             "extract",

@@ -18,6 +18,7 @@ from handoffs.drill.stage import ACTOR, JOB_QUEUE
 from handoffs.engine import Delivery, assemble, check_output
 from handoffs.flows import Flow, Intake, Step, StepContext
 from handoffs.models import Escalation, Record, StepResult, sql
+from handoffs.models.moves import RecordRow, lock
 from handoffs.shapes import Shape
 from handoffs.states import Kind, Side, Status
 
@@ -39,8 +40,9 @@ def opened(flow: Flow, example: Intake, *, body: bytes | None = None) -> int:
     return open_record(flow=flow, opening=Opening(raw, None, example.attachments), actor=ACTOR).record_id
 
 
-def fresh(record_id: int) -> Record:
-    return Record.objects.get(pk=record_id)
+def fresh(record_id: int) -> RecordRow:
+    """The record's row as it is now."""
+    return lock([record_id])[record_id]
 
 
 def waiting(record_id: int) -> Escalation | None:
@@ -49,11 +51,10 @@ def waiting(record_id: int) -> Escalation | None:
     return found.filter(record=record_id).first()
 
 
-def advance(flow: Flow, record_id: int, *, until: str = "") -> Record:
+def advance(flow: Flow, record_id: int, *, until: str = "") -> RecordRow:
     """Let the record go on, people's and agents' steps included, until it is ready at `until`, stops or ends."""
     for _ in range(MOST_MOVES):
-        ripen(record_id)
-        record = fresh(record_id)
+        record = ripen(record_id)
         if record.status == Status.READY and record.step == until:
             return record
         if not _moved(flow, record, until):
@@ -61,28 +62,30 @@ def advance(flow: Flow, record_id: int, *, until: str = "") -> Record:
     return fresh(record_id)
 
 
-def _moved(flow: Flow, record: Record, until: str) -> bool:
+def _moved(flow: Flow, record: RecordRow, until: str) -> bool:
     """Whether the record could be moved on by whoever it waits for."""
     if record.status == Status.READY:
         step = flow.step(record.step)
         if step.by == "worker":
-            return serve(record.pk, until=until)
+            return serve(record.id, until=until)
         if step.by == "agent":
             deliver(record, answer_for(flow, step, record))
             return True
-        return arrive(record.pk)
+        return arrive(record.id)
     if record.status == Status.ESCALATED:
-        escalation = waiting(record.pk)
+        escalation = waiting(record.id)
         if escalation is not None and escalation.kind == Kind.REVIEW and record.step != until:
             review(escalation, answer_for(flow, flow.step(record.step), record).output)
             return True
     return False
 
 
-def ripen(record_id: int) -> None:
-    """Let the waits of a backoff and of a verdict's undo be over: time is the database's."""
-    ready = Record.objects.filter(pk=record_id, status=Status.READY, available_at__gt=sql.now())
-    ready.update(available_at=sql.now() - timedelta(seconds=1))
+def ripen(record_id: int) -> RecordRow:
+    """Let the waits of a backoff and of a verdict's undo be over, and give the row as it is then."""
+    record = fresh(record_id)
+    if record.status == Status.READY and record.available_at > LONG_AGO:
+        Record.objects.filter(pk=record_id).update(available_at=LONG_AGO)
+    return record
 
 
 def serve(record_id: int, *, until: str = "") -> bool:
@@ -134,10 +137,10 @@ def arrive(record_id: int) -> bool:
     return repairs.ask_people(only=record_id) > 0
 
 
-def deliver(record: Record, ended: work.Ended) -> submissions.Submitted:
+def deliver(record: RecordRow, ended: work.Ended) -> submissions.Submitted:
     """Let an agent outside say how its attempt ended, without claiming it first."""
     attempt = record.attempt if record.status == Status.RUNNING else record.attempt + 1
-    submission = submissions.Submission(record.pk, attempt, ended)
+    submission = submissions.Submission(record.id, attempt, ended)
     return submissions.submit(submission=submission, may_work=lambda flow, step: True, actor=AGENT)
 
 
@@ -166,13 +169,13 @@ def retry(escalation: Escalation, *, step: str | None = None) -> None:
 # --- what agents and people would deliver ----------------------------------------------------------------------------
 
 
-def answer_for(flow: Flow, step: Step, record: Record) -> Delivery:
+def answer_for(flow: Flow, step: Step, record: RecordRow) -> Delivery:
     """What whoever does this step would deliver: its stand-in's output, else one that is made from its contract.
 
     Raises:
         CannotAnswer: neither gives an output that holds.
     """
-    body = assemble(step, record.payload, work.outputs_of(record.pk))[0]
+    body = assemble(step, record.payload, work.outputs_of(record.id))[0]
     if step.stand_in is not None:
         return _from_stand_in(flow, step, record, body)
     try:
@@ -186,14 +189,14 @@ def answer_for(flow: Flow, step: Step, record: Record) -> Delivery:
     return Delivery(output, confidence=1.0)
 
 
-def _from_stand_in(flow: Flow, step: Step, record: Record, body: str) -> Delivery:
+def _from_stand_in(flow: Flow, step: Step, record: RecordRow, body: str) -> Delivery:
     context = StepContext(
-        record_id=record.pk,
+        record_id=record.id,
         external_id=None,
         flow=flow.name,
         step=step.name,
         attempt=record.attempt + 1,
-        key=f"{record.pk}:{step.name}",
+        key=f"{record.id}:{step.name}",
         deadline=sql.now() + timedelta(seconds=step.timeout),
         answer=None,
         heartbeat=lambda: None,

@@ -93,7 +93,7 @@ def _arrival(stage: Stage, example: Intake, step: Step) -> Passage | None:
         record = drive.advance(flow, drive.opened(flow, example), until=step.name)
         if (record.status, record.step) != (Status.READY, step.name):
             return None
-        body = assemble(step, record.payload, outputs_of(record.pk))[0]
+        body = assemble(step, record.payload, outputs_of(record.id))[0]
         return Passage(record.payload, body) if _is_wanted(step, body) else None
 
 

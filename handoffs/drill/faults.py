@@ -51,7 +51,7 @@ def fault_cases(stage: Stage, step: Step, done: Rehearsal, report: SeamReport) -
     for kind, (note, prove) in FAULTS.items():
         with nothing_kept():
             with stage.play(outside=step.name) as flow:
-                record_id = drive.advance(flow, drive.opened(flow, done.example), until=step.name).pk
+                record_id = drive.advance(flow, drive.opened(flow, done.example), until=step.name).id
             with stage.play() as flow:
                 started = drive.claimed(flow, record_id)
                 if started is None:
@@ -125,8 +125,7 @@ def _cap(scene: Scene) -> bool:
 
 
 def _fail_again(scene: Scene, failure: Failure) -> None:
-    drive.ripen(scene.record_id)
-    record = drive.fresh(scene.record_id)
+    record = drive.ripen(scene.record_id)
     if (record.status, record.step) == (Status.READY, scene.step.name) and (
         started := drive.claimed(scene.flow, scene.record_id)
     ):
@@ -198,7 +197,7 @@ def _stops_as_failed(scene: Scene) -> None:
 def _completes(scene: Scene) -> None:
     record = drive.advance(scene.flow, scene.record_id)
     if record.status != Status.COMPLETED:
-        stopped = drive.waiting(record.pk)
+        stopped = drive.waiting(record.id)
         raise Fault("not_completed", stopped.reason if stopped else f"It stays {record.status} at {record.step}.")
     proof.history_holds(record)
 

@@ -17,6 +17,7 @@ from handoffs.drill.proof import Before, Fault
 from handoffs.drill.stage import Stage, nothing_kept
 from handoffs.flows import Flow, Step
 from handoffs.models import Escalation, Record, StepResult
+from handoffs.models.moves import RecordRow
 from handoffs.states import INTAKE, Kind, Side
 
 SLICE = 25  # cases in one transaction: a drill must not keep the database for itself
@@ -120,7 +121,7 @@ def _slice(stage: Stage, step: Step, done: Rehearsal, todo: Sequence[Mutant | Ho
     """Bring one record before the step, then try each body there, each in a savepoint of its own."""
     with nothing_kept():
         with stage.play(outside=step.name) as flow:
-            record_id = drive.advance(flow, drive.opened(flow, done.example), until=step.name).pk
+            record_id = drive.advance(flow, drive.opened(flow, done.example), until=step.name).id
         return [_tried(stage, step, done.passages[step.name], record_id, one) for one in todo]
 
 
@@ -153,15 +154,15 @@ def put(record_id: int, step: Step, mutant: Mutant) -> bytes:
     return document
 
 
-def _arrive(flow: Flow, record: Record) -> None:
+def _arrive(flow: Flow, record: RecordRow) -> None:
     """Let whoever does the step come for the record; of an agent, deliver at once."""
     step = flow.step(record.step)
     if step.by == "agent":
         drive.deliver(record, work.Failure("drill", "It was let through.", released=True))
     elif step.by == "human":
-        drive.arrive(record.pk)
+        drive.arrive(record.id)
     else:
-        drive.serve(record.pk)
+        drive.serve(record.id)
 
 
 def _prove_refused(

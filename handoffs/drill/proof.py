@@ -15,6 +15,7 @@ from handoffs.errors import ContractBroken, HandoffsError
 from handoffs.flows import Flow
 from handoffs.models import Escalation, Queue, Record
 from handoffs.models.history import verify
+from handoffs.models.moves import RecordRow
 from handoffs.states import Kind, Status
 
 
@@ -35,7 +36,7 @@ class Before:
     tries_left: int
 
     @classmethod
-    def of(cls, record: Record | None, probe: Probe, step: str) -> Before:
+    def of(cls, record: RecordRow | None, probe: Probe, step: str) -> Before:
         if record is None:
             return cls(probe.calls[step], 0, 0)
         return cls(probe.calls[step], record.attempt, record.tries_left)
@@ -50,16 +51,16 @@ def queue_is_reachable(slug: str) -> None:
         raise Fault("owner_unreachable", f"{queue.owner.get_username()}, who owns {slug}, is not active.")
 
 
-def nothing_ran(record: Record, probe: Probe, step: str, before: Before) -> None:
+def nothing_ran(record: RecordRow, probe: Probe, step: str, before: Before) -> None:
     if probe.calls[step] != before.calls:
         raise Fault("code_called", f"The code of {step} was called.")
     if record.attempt != before.attempt or (record.step == step and record.tries_left != before.tries_left):
         raise Fault("try_used", f"Attempt {record.attempt}, {record.tries_left} tries left.")
 
 
-def has_stopped(flow: Flow, record: Record, step: str, kind: Kind) -> Escalation:
+def has_stopped(flow: Flow, record: RecordRow, step: str, kind: Kind) -> Escalation:
     """One escalation of this kind, in the queue that the flow names for this step."""
-    found = list(Escalation.objects.unresolved().select_related("queue__owner").filter(record=record))
+    found = list(Escalation.objects.unresolved().select_related("queue__owner").filter(record=record.id))
     if record.status != Status.ESCALATED or len(found) != 1:
         raise Fault("not_escalated", f"The record is {record.status} at {record.step}.")
     escalation = found[0]
@@ -82,7 +83,7 @@ def says_why(escalation: Escalation) -> None:
         raise Fault("validator_broke", escalation.reason)
 
 
-def is_kept(record: Record, sent: bytes) -> None:
+def is_kept(record: RecordRow, sent: bytes) -> None:
     if raw_bytes(record.payload, record.encoding) != sent:
         raise Fault("body_changed", f"{len(sent)} bytes were sent, {len(record.payload)} characters are kept.")
 
@@ -115,8 +116,8 @@ def recovers(flow: Flow, record_id: int, decide: Callable[[Escalation], None]) -
     history_holds(record)
 
 
-def history_holds(record: Record) -> None:
-    if faults := verify(record):
+def history_holds(record: RecordRow) -> None:
+    if faults := verify(Record.objects.get(pk=record.id)):
         raise Fault("history_broken", faults[0])
 
 

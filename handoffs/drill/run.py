@@ -21,7 +21,7 @@ from handoffs.drill.stage import Stage, acts_outside, nothing_kept, watched_writ
 from handoffs.flows import Flow, Step
 from handoffs.states import INTAKE, Side
 
-PER_CLASS = 5  # mutants of each class and contract that go through the engine; all are held against the contract
+PER_CLASS = 3  # mutants of each class and contract that go through the engine; all are held against the contract
 
 OnSeam = Callable[[str, int, int], None]
 """Told the seam that begins, how many are done, and how many there are."""

@@ -1,6 +1,7 @@
 """The tables. Reads are querysets with domain names; `moves.move` is the only way a record's row changes."""
 
 from handoffs.models.agents import AgentToken, IdempotencyKey
+from handoffs.models.drills import DrillRun
 from handoffs.models.escalations import Alert, Escalation
 from handoffs.models.history import AuditEntry, ContractVersion, Heartbeat, Transition
 from handoffs.models.queues import Membership, Queue
@@ -13,6 +14,7 @@ __all__ = [
     "AuditEntry",
     "Comment",
     "ContractVersion",
+    "DrillRun",
     "Escalation",
     "Heartbeat",
     "IdempotencyKey",

@@ -1,0 +1,54 @@
+"""Drills: when a flow was drilled, over which contracts, and what was found. Their records are rolled back."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import Any, Self
+
+from django.db import models
+
+
+class DrillRunQuerySet(models.QuerySet["DrillRun"]):
+    def green(self) -> Self:
+        """Whole drills after which the flow was ready."""
+        return self.filter(verdict="ready", step="")
+
+    def newest_first(self) -> Self:
+        return self.order_by("-ended_at", "-pk")
+
+
+class DrillRun(models.Model):
+    """One drill of one flow."""
+
+    flow = models.CharField(max_length=100)
+    step = models.CharField(max_length=100, blank=True, help_text="empty: the whole flow was drilled")
+    seed = models.BigIntegerField()
+    verdict = models.CharField(
+        max_length=12, choices=[(v, v) for v in ("ready", "not_ready", "not_covered")], help_text="of the whole flow"
+    )
+    fingerprint = models.CharField(max_length=64, help_text="of the flow's declaration, as it was drilled")
+    started_at = models.DateTimeField()
+    ended_at = models.DateTimeField()
+    actor = models.CharField(max_length=150)
+    hashes = models.TextField(default="{}", help_text="contract hashes by place")
+    schemas = models.TextField(default="{}", help_text="JSON Schemas by place, to see what the next drill lets through")
+    report = models.TextField(default="{}", help_text="the report as JSON; failing bodies with it")
+
+    objects = DrillRunQuerySet.as_manager()
+
+    class Meta:
+        indexes = [models.Index(fields=["flow", "-ended_at"], name="drill_flow")]
+
+    def __str__(self) -> str:
+        return f"{self.flow} {self.verdict}"
+
+    @cached_property
+    def report_data(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.report)
+        return found
+
+    @cached_property
+    def hashes_data(self) -> dict[str, str]:
+        found: dict[str, str] = json.loads(self.hashes)
+        return found
