@@ -21,6 +21,7 @@ from handoffs.models.moves import RecordRow
 from handoffs.states import INTAKE, Kind, Side
 
 SLICE = 25  # cases in one transaction: a drill must not keep the database for itself
+LARGEST_SENT = 100_000  # bytes of a mutant that goes through the engine; larger ones show nothing more there
 LONGEST_KEPT = 4000  # characters of a failing body
 
 
@@ -28,7 +29,8 @@ def chosen(made: Sequence[Mutant], per_class: int) -> list[Mutant]:
     """The mutants of each class that go through the engine, spread over the places."""
     by_class: dict[str, list[Mutant]] = {}
     for mutant in made:
-        by_class.setdefault(mutant.kind, []).append(mutant)
+        if len(mutant.body) <= LARGEST_SENT:
+            by_class.setdefault(mutant.kind, []).append(mutant)
     return [mutant for some in by_class.values() for mutant in some[:per_class]]
 
 

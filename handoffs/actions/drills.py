@@ -1,0 +1,78 @@
+"""Keeping what a drill found, and letting records go on whose flow is ready now."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from handoffs import dispatch, readiness
+from handoffs.flows import Flow, declared
+from handoffs.models import Alert, DrillRun, Record, sql
+from handoffs.models.queues import queue_id
+from handoffs.states import AlertKind, Status
+
+KEPT = 20  # drills of one flow; the last green one stays in any case
+
+
+@transaction.atomic
+def keep_drill(*, flow: Flow, report: Mapping[str, Any], started_at: datetime, actor: str) -> DrillRun:
+    """Keep a drill's report, as `drill.report.as_data` gives it; a green one lets held records go on at once."""
+    run = DrillRun.objects.create(
+        flow=flow.name,
+        step=report["step"],
+        seed=report["seed"],
+        verdict=report["verdict"],
+        started_at=started_at,
+        ended_at=sql.now(),
+        actor=actor,
+        report=json.dumps(report, ensure_ascii=True),
+        **readiness.facts_of(flow),
+    )
+    _drop_old(flow)
+    readiness.forget_held()
+    if run.verdict == "ready" and not run.step:
+        _close_alert(flow, sql.now())
+        for job_queue in sorted({step.job_queue for step in flow.steps if step.by == "worker"}):
+            dispatch.ring_after_commit(job_queue)
+    return run
+
+
+def _drop_old(flow: Flow) -> None:
+    runs = DrillRun.objects.filter(flow=flow.name).newest_first()
+    newest = list(runs.values_list("pk", flat=True)[:KEPT])
+    green = readiness.last_green(flow)
+    DrillRun.objects.filter(flow=flow.name).exclude(pk__in=[*newest, *([green.pk] if green else [])]).delete()
+
+
+def _close_alert(flow: Flow, at: datetime) -> None:
+    Alert.objects.standing().filter(kind=AlertKind.HELD, flow=flow.name).update(closed_at=at)
+
+
+def watch_held() -> int:
+    """Open one alert for each flow whose records are held, close those of flows that go on; how many are held."""
+    at = sql.now()
+    held = 0
+    for flow in declared().values():
+        waits = readiness.is_held(flow) and Record.objects.filter(flow=flow.name, status=Status.READY).exists()
+        if not waits:
+            _close_alert(flow, at)
+            continue
+        held += 1
+        _open_alert(flow, at)
+    return held
+
+
+def _open_alert(flow: Flow, at: datetime) -> None:
+    sentence = f"Records of {flow.name} wait: {readiness.why_not(flow)}"
+    queue = queue_id(flow.escalate_to, 0)
+    if Alert.objects.standing().filter(kind=AlertKind.HELD, flow=flow.name).exists():
+        return
+    try:
+        with transaction.atomic():
+            Alert.objects.create(kind=AlertKind.HELD, flow=flow.name, queue_id=queue, sentence=sentence, opened_at=at)
+    except IntegrityError:
+        return  # somebody else opened it just now
