@@ -1,6 +1,7 @@
 """Named places at which a test run may kill this process; they do nothing unless the environment names one.
 
-`CRASHPOINT=in_commit` kills at the first visit, `CRASHPOINT=in_commit:3` at the third.
+`CRASHPOINT=in_commit` kills at the first visit, `CRASHPOINT=in_commit:3` at the third. A name with `in_` lies within a
+transaction, after its last statement; `half_written` between the records' rows and those that come with them.
 """
 
 from __future__ import annotations

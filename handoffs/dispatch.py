@@ -20,6 +20,7 @@ from rq import Worker
 from rq.job import Job
 
 from handoffs import children, conf
+from handoffs.crashpoints import reach
 from handoffs.errors import QueueServerAway
 
 logger = logging.getLogger(__name__)
@@ -61,6 +62,7 @@ def ring(job_queue: str) -> bool:
     """Ring unless a bell already waits; False if the job queue server is away."""
     if job_queue not in settings.RQ_QUEUES or not settings.REDIS_URL:
         return False
+    reach("before_bell")
     try:
         queue = django_rq.get_queue(job_queue)
         if queue.connection.llen(queue.key) == 0:

@@ -33,6 +33,7 @@ RELEASED = Failure("stopped", "The worker was asked to stop.", released=True)
 def serve(job_queue: str) -> None:
     """Work off a job queue. Safe to run twice at once, or never: the rows say what is to be done."""
     dispatch.end_with_listener()
+    reach("after_dequeue")
     close_old_connections()
     forget_queues()
     stop = threading.Event()

@@ -16,6 +16,7 @@ from handoffs.actions.starts import nobody
 from handoffs.actions.writing import write_rows
 from handoffs.bodies import storable
 from handoffs.contracts import Contract, Violation, check, contract_hash, from_flaws
+from handoffs.crashpoints import reach
 from handoffs.engine import as_json
 from handoffs.errors import ExternalIdInUse, UnknownQueue
 from handoffs.flows import Flow
@@ -100,8 +101,10 @@ def open_records(*, flow: Flow, openings: Sequence[Opening], actor: str) -> list
     written = [plan for plan in new if plan.row.salt in ids]
     for plan in written:
         plan.adopt(ids[plan.row.salt])
+    reach("half_written")
     write_rows(written)
     _attach(written, plans, openings, actor, at)
+    reach("in_open")
     dispatch.ring_for(written)
     return _answers(flow, openings, plans, judged, ids)
 

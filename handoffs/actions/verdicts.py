@@ -22,6 +22,7 @@ from handoffs.actions.plans import Plan
 from handoffs.actions.writing import carry_out
 from handoffs.bodies import body_digest, same
 from handoffs.contracts import Checked, Contract, contract_hash
+from handoffs.crashpoints import reach
 from handoffs.engine import as_json
 from handoffs.errors import (
     BodyChanged,
@@ -207,7 +208,7 @@ def _patch(before: str, after: str) -> str:
     new = json.loads(after)
     try:
         old = json.loads(before)
-    except ValueError:
+    except (ValueError, RecursionError):  # what a gate refused may be nested beyond all reading
         return as_json([{"op": "replace", "path": "", "value": new}])
     return as_json(jsonpatch.make_patch(old, new).patch)
 
@@ -278,6 +279,7 @@ def _decide(held: Held, by: Person, resolution: Resolution, **values: Any) -> Es
     )
     if not carry_out([plan], plan.at):
         raise LostRace
+    reach("in_verdict")
     dispatch.ring_for([plan])
     escalation.refresh_from_db()
     return escalation

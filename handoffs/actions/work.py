@@ -117,8 +117,8 @@ def _alone_or_together(rows: list[RecordRow]) -> list[RecordRow]:
 def _enter_all(rows: Sequence[RecordRow], at: datetime, actor: str, may_start: Callable[[Step], bool]) -> Claimed:
     claimer = Claimer(actor, may_start, len(rows))
     plans = [plan for row in rows if (plan := _entering(row, at, claimer))]
-    reach("in_claim")
     won = carry_out(plans, at)
+    reach("in_claim")
     dispatch.ring_for(won)
     return Claimed(len(won), [plan.started for plan in won if plan.started])
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from handoffs.actions.plans import Plan
+from handoffs.crashpoints import reach
 from handoffs.models import Escalation, Queue, StepResult, Violation, sql
 from handoffs.models.moves import move
 
@@ -71,6 +72,7 @@ VIOLATION_COLUMNS = (
 def carry_out(plans: Sequence[Plan], at: datetime) -> list[Plan]:
     """Make the plans so, within the caller's transaction; the plans that won."""
     won = move([plan.moved for plan in plans], at)
+    reach("half_written")
     winners = [plan for plan in plans if plan.row.id in won]
     write_rows(winners)
     return winners
