@@ -14,7 +14,7 @@ from handoffs.flows import Flow, get_flow
 from handoffs.models import Escalation, Membership, Queue, Record
 from tests.sample_flows import QUEUES
 
-PASSWORD = "correct horse battery"  # noqa: S105 - of people who exist in tests only
+PASSWORD = "correct horse battery"  # of people who exist in tests only
 
 
 @dataclass

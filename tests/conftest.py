@@ -99,7 +99,7 @@ def _fresh_flows():
 
 @pytest.fixture(autouse=True, scope="session")
 def _emptied_between_tests():
-    """The triggers that keep history append-only also stop the flush after a test that commits; tests step around them."""
+    """The triggers that keep history append-only also stop the flush after a test that commits; step around them."""
     from importlib import import_module
 
     from django.apps import apps

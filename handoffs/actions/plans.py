@@ -241,15 +241,8 @@ class Plan:
         first = len(self.violations)
         self.note(violations, step=step, side=side, attempt=values.pop("attempt", None))
         noted = self.violations[first:]
-        reason = why_it_stopped(
-            kind,
-            self.step,
-            code=code,
-            sentence=sentence,
-            violations=violations,
-            confidence=values.get("confidence"),
-            bar=values.get("bar"),
-        )
+        sure = {name: values.get(name) for name in ("confidence", "bar")}
+        reason = why_it_stopped(kind, self.step, code=code, sentence=sentence, violations=violations, **sure)
         self.escalation = {
             "record_id": self.row.id,
             "queue_id": self.get("queue_id"),

@@ -1,4 +1,4 @@
-"""A real browser on a real server: Debian's Chromium, with and without JavaScript, in light and dark, wide and narrow."""
+"""A real browser on a real server: Chromium, with and without JavaScript, in light and dark, wide and narrow."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Visitor:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
 
     def _listen(self, message: Any) -> None:
-        # A page that is refused on purpose (403, 404, 409, 422) is logged by the browser too; that is no fault of a page.
+        # A page that is refused on purpose (403, 404, 409, 422) is logged by the browser too: no fault of a page.
         if message.type in {"error", "warning"} and "the server responded with a status of 4" not in message.text:
             self.complaints.append(message.text)
 

@@ -260,7 +260,7 @@ def test_close_needs_a_reason_from_the_queue_s_list(cast):
 
 
 def test_what_somebody_else_decided_first_stands_and_is_named(cast):
-    record, escalation = refused(cast)
+    _, escalation = refused(cast)
     verdicts.close(escalation_id=escalation.pk, by=cast.alice, seen=seen(escalation), reason="Duplicate")
     with pytest.raises(LostRace, match="Alice Ek"):
         verdicts.close(escalation_id=escalation.pk, by=cast.bob, seen=seen(escalation), reason="Duplicate")
