@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from handoffs import dispatch
-from handoffs.actions import repairs
+from handoffs.actions import drills, repairs
 from handoffs.errors import QueueServerAway
 
 logger = logging.getLogger(__name__)
@@ -35,6 +35,7 @@ def reconcile() -> Round:
     asked = repairs.ask_people()
     stranded = repairs.strand_lost()
     late = repairs.watch_starts()
+    drills.watch_held()
     rung, away = _ring_where_silent()
     return Round(expired, asked, stranded, late, rung, away)
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from django.db import IntegrityError, transaction
 from django.db.models import Min
 
-from handoffs import conf, dispatch, engine
+from handoffs import conf, dispatch, engine, readiness
 from handoffs.actions.plans import Plan
 from handoffs.actions.starts import nobody
 from handoffs.actions.work import Failure, hand_back, outputs_of, settle
@@ -123,7 +123,7 @@ def watch_starts() -> int:
     waiting = Record.objects.filter(status=Status.READY, available_at__lte=now).values("flow", "step")
     for row in waiting.annotate(oldest=Min("available_at")).order_by("flow", "step"):
         flow = declared().get(row["flow"])
-        if flow is None or not _has(flow, row["step"]):
+        if flow is None or not _has(flow, row["step"]) or readiness.is_held(flow):
             continue
         step = flow.step(row["step"])
         if row["oldest"] < now - timedelta(seconds=step.start_within_seconds):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from handoffs import dispatch, engine
+from handoffs import dispatch, engine, readiness
 from handoffs.actions import work
 from handoffs.actions.plans import Plan
 from handoffs.actions.starts import Claimer, nobody
@@ -102,6 +102,8 @@ def _require_open(plan: Plan, submission: Submission, may_work: MayWork, current
         raise StepNotOpen(f"{step.name} is not done by an agent outside.")
     if not current and (row.status != Status.READY or submission.attempt != row.attempt + 1):
         raise StepNotOpen(f"Attempt {submission.attempt} can't begin: the last one was {row.attempt} ({row.status}).")
+    if not current and readiness.is_held(plan.flow):
+        raise StepNotOpen(f"No attempt begins before the flow is ready. {readiness.why_not(plan.flow)}")
     if not current and row.available_at > plan.at:
         raise StepNotOpen(f"The next attempt can begin at {row.available_at.isoformat(timespec='seconds')}.")
     return step

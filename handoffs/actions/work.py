@@ -13,9 +13,9 @@ from typing import Any
 
 from django.db import transaction
 
-from handoffs import dispatch, engine
+from handoffs import dispatch, engine, readiness
 from handoffs.actions.plans import Plan, judged
-from handoffs.actions.starts import Claimer, Started
+from handoffs.actions.starts import Claimer, Started, nobody
 from handoffs.actions.writing import carry_out
 from handoffs.crashpoints import reach
 from handoffs.engine import Delivery, Judgement, as_json
@@ -95,12 +95,12 @@ def claim_step(*, flow: Flow, step: Step, actor: str, limit: int) -> Claimed:
 
 
 def _known_steps(wanted: Callable[[Step], bool]) -> tuple[str, list[str]]:
-    """(condition, parameters): the record stands at a step that the code has. Others must not fill up a claim."""
+    """(condition, parameters): the record stands at a step that the code has and nothing holds: only those fill claims."""
     places = [
         (flow.name, name)
         for flow in declared().values()
         for step in flow.steps
-        if wanted(step)
+        if wanted(step) and not readiness.is_held(flow)
         for name in (step.name, *step.renamed_from)
     ]
     marks = ", ".join(["(%s, %s)"] * len(places))
@@ -270,7 +270,8 @@ def go_on(plan: Plan, step: Step, output: str, claimer: Claimer) -> None:
     plan.happen(Event.ACCEPT, Status.READY, body=output)
     plan.place(following)
     outputs = plan.outputs(step.name, output, outputs_of(plan.row.id))
-    plan.arrive(engine.enter(plan.flow, following.name, output, outputs=outputs, may_start=claimer.may_start), claimer)
+    may_start = nobody(claimer.actor).may_start if readiness.is_held(plan.flow) else claimer.may_start
+    plan.arrive(engine.enter(plan.flow, following.name, output, outputs=outputs, may_start=may_start), claimer)
 
 
 # --- while it runs ---------------------------------------------------------------------------------------------------
