@@ -13,8 +13,9 @@ from typing import Any
 
 from handoffs import conf
 from handoffs.contracts import Contract, contract_hash
-from handoffs.flows import Flow, declared
+from handoffs.flows import Flow
 from handoffs.models.drills import DrillRun
+from handoffs.registry import registered
 from handoffs.shapes import Shape
 from handoffs.states import INTAKE
 from handoffs.strict_types import source_of
@@ -95,7 +96,7 @@ def held_flows() -> frozenset[str]:
     if not conf.get("REQUIRE_DRILL"):
         return frozenset()
     if time.monotonic() >= _held.until:
-        asked = [flow for flow in declared().values() if flow.require_drill]
+        asked = [flow for flow in registered() if flow.require_drill]
         _held.names = frozenset(flow.name for flow in asked if not is_ready(flow))
         _held.until = time.monotonic() + FRESH
     return _held.names
