@@ -95,7 +95,7 @@ def claim_step(*, flow: Flow, step: Step, actor: str, limit: int) -> Claimed:
 
 
 def _known_steps(wanted: Callable[[Step], bool]) -> tuple[str, list[str]]:
-    """(condition, parameters): the record stands at a step that the code has and nothing holds: only those fill claims."""
+    """(condition, parameters): the record stands at a step that the code has and nothing holds: others fill no claim."""
     places = [
         (flow.name, name)
         for flow in declared().values()
