@@ -95,7 +95,7 @@ def claim_step(*, flow: Flow, step: Step, actor: str, limit: int) -> Claimed:
 
 
 def _known_steps(wanted: Callable[[Step], bool]) -> tuple[str, list[str]]:
-    """(condition, parameters): the record stands at a step that the code has and nothing holds: others fill no claim."""
+    """(condition, parameters): the record stands at a step that the code has and nothing holds: others fill none."""
     places = [
         (flow.name, name)
         for flow in declared().values()
