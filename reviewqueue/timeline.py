@@ -158,7 +158,7 @@ def _retried(telling: Telling, t: Transition) -> Told:
     if is_person(t.actor):
         return telling.who(t), _("granted another try of %(step)s") % {"step": t.step}
     lead, said, message = telling.failed(t)
-    return lead, f"{said}; {_('it is tried again')}", message
+    return lead, f"{said}; " + _("it is tried again"), message
 
 
 def _released(telling: Telling, t: Transition) -> Told:
@@ -196,7 +196,7 @@ _TELLERS: dict[Event, Any] = {
     Event.SKIP: lambda telling, t: (telling.place(t), _("was not needed")),
     Event.START: lambda telling, t: (telling.place(t), _("started (attempt %(n)d)") % {"n": t.attempt}),
     Event.ACCEPT: lambda telling, t: (telling.place(t), telling.taken(t)),
-    Event.FINISH: lambda telling, t: (telling.place(t), f"{telling.taken(t)}. {_('The record is complete')}"),
+    Event.FINISH: lambda telling, t: (telling.place(t), f"{telling.taken(t)}. " + _("The record is complete")),
     Event.RETRY: _retried,
     Event.RELEASE: _released,
     Event.ESCALATE: _escalated,
