@@ -36,7 +36,7 @@ def read_body(request: HttpRequest, *, media_types: frozenset[str] | None, allow
     if request.headers.get("Content-Encoding", "identity").strip().lower() not in {"", "identity"}:
         raise Problem("unsupported_encoding")
     sent = _length(request)
-    if media_types is not None and (sent or request.content_type) and request.content_type not in media_types:
+    if media_types is not None and sent and request.content_type not in media_types:
         named = " or ".join(sorted(media_types))
         raise Problem("unsupported_media_type", f"Send {named}, not “{(request.content_type or '')[:100]}”.")
     if sent > allowed:

@@ -143,7 +143,7 @@ def attachment(found: Attachment) -> Json:
         "size": found.size,
         "digest": found.digest,
         "link": found.link or None,
-        "stored": not found.link and found.size is not None,
+        "stored": not found.link,
     }
 
 
