@@ -26,7 +26,7 @@ class PermanentError(Exception):
         self.message, self.code = message, code
 
 
-class NeedsHuman(Exception):  # noqa: N818 - a question, not an error
+class NeedsHuman(Exception):
     """The step needs a person's answer before it can go on; the try is given back. No `answers` means free text."""
 
     def __init__(self, question: str, answers: Sequence[str] = ()) -> None:
