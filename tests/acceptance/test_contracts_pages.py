@@ -8,6 +8,7 @@ from html import unescape
 
 import pytest
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
@@ -100,6 +101,17 @@ def test_a_body_is_tried_and_nothing_is_written(client, cast):
     assert "Null is not allowed here" in page
     assert "It holds the contract" in tried(client, cast.bob, '{"number": "A", "purchase_order": "P", "total": 1}')
     assert [model.objects.count() for model in (Record, StepResult, Escalation)] == before
+
+
+def test_the_form_can_be_sent_from_its_page(cast):
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(cast.bob)
+    url = reverse("contract", args=[NAME])
+    page = strict.get(url).content.decode()
+    token = re.search(r'id="try".*?name="csrfmiddlewaretoken" value="([^"]+)"', page, re.DOTALL)
+    assert token
+    assert strict.post(url, {"body": "{}", "csrfmiddlewaretoken": token[1]}).status_code == 200
+    assert strict.post(url, {"body": "{}"}).status_code == 403
 
 
 @pytest.mark.parametrize(
