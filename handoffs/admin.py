@@ -149,6 +149,7 @@ class RecordAdmin(ReadOnlyAdmin):
     list_filter = ("status",)
     search_fields = ("external_id__exact", "id__exact")
     search_help_text = _("An external id or a record's number, whole.")
+    exclude = ("salt",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Model]:
         return super().get_queryset(request).defer("payload", "answer")

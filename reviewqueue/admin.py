@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 else:
     UserBase, UserFormBase = DjangoUserAdmin, DjangoUserChangeForm
 
+admin.site.site_header = admin.site.site_title = "Handoffs"
+admin.site.index_title = _("Administration")
+
 ACCESS = ("username", "is_active", "is_staff", "is_superuser")
 
 
