@@ -1,0 +1,87 @@
+"""The reviewer's whole path in a real browser: by mouse, by keyboard alone, and with JavaScript off."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from handoffs.models import Escalation
+from tests.cast import document, fresh, opened, work
+from tests.sample_flows import Draft, NeedsHuman, Result, behaviour
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def refused():
+    record = opened(document(order=""))
+    work()
+    return fresh(record)
+
+
+def unsure():
+    behaviour["extract"] = lambda given, ctx: Result(Draft(number="A-2", purchase_order="P", total=9), confidence=0.5)
+    record = opened(document("A-2"))
+    work()
+    behaviour.clear()
+    return fresh(record)
+
+
+def asked():
+    def ask(given, ctx):
+        raise NeedsHuman("Which order is meant?", ["PO-1", "PO-2"])
+
+    behaviour["extract"] = ask
+    record = opened(document("A-3"))
+    work()
+    behaviour.clear()
+    return fresh(record)
+
+
+@pytest.mark.parametrize("javascript", [True, False], ids=["script", "no-script"])
+def test_a_reviewer_takes_the_next_item_fixes_it_and_undoes_it(cast, visit, javascript):
+    record = refused()
+    page = visit(javascript=javascript).log_in("bob")
+    page.get_by_role("button", name="Take next").click()
+    page.wait_for_url(re.compile(r"/escalations/\d+"))
+    page.locator("[name='/purchase_order'], [name$='/purchase_order']").first.fill("PO-77")
+    page.locator("form[action*='/fix/'] button[type=submit]:has-text('Fix')").last.click()
+    page.get_by_text("Undo").first.wait_for()
+    assert (fresh(record).status, "PO-77" in fresh(record).payload) == ("ready", True)
+    page.get_by_role("button", name="Undo").first.click()
+    page.wait_for_url(re.compile(r"/escalations/\d+"))
+    assert fresh(record).status == "escalated"
+
+
+@pytest.mark.parametrize("javascript", [True, False], ids=["script", "no-script"])
+def test_approve_answer_and_close_each_take_one_press(cast, visit, javascript):
+    doubtful, question, wrong = unsure(), asked(), refused()
+    page = visit(javascript=javascript).log_in("bob")
+    page.goto(f"/escalations/{doubtful.escalations.get().pk}/")
+    page.get_by_role("button", name="Approve").first.click()
+    page.get_by_text("Undo").first.wait_for()
+    assert fresh(doubtful).status == "ready"
+    page.goto(f"/escalations/{question.escalations.get().pk}/")
+    page.get_by_role("button", name="PO-2").first.click()
+    page.get_by_text("Undo").first.wait_for()
+    assert fresh(question).answer == "PO-2"
+    page.goto(f"/escalations/{wrong.escalations.get().pk}/")
+    page.get_by_role("button", name="Close").first.click()
+    page.locator("#close-reason").select_option("Duplicate")
+    page.locator("form[action*='/close/'] button[type=submit]").last.click()
+    page.get_by_text("Undo").first.wait_for()
+    assert fresh(wrong).status == "closed"
+
+
+def test_keys_alone_take_an_item_and_approve_it(cast, visit):
+    record = unsure()
+    page = visit().log_in("bob")
+    page.keyboard.press("n")
+    page.wait_for_url(re.compile(r"/escalations/\d+"))
+    assert Escalation.objects.get().assignee == cast.bob
+    page.keyboard.press("y")
+    page.get_by_text("Undo").first.wait_for()
+    assert fresh(record).status == "ready"
+    page.keyboard.press("z")
+    page.wait_for_function("() => !document.querySelector('[data-toast], .toast')")
+    assert fresh(record).status == "escalated"
