@@ -7,7 +7,7 @@ from django.contrib.auth import views as auth
 from django.urls import URLPattern, URLResolver, include, path, reverse_lazy
 from django.views.generic import RedirectView
 
-from reviewqueue.views import api_docs, flows, inbox, ops, profile, queues, records
+from reviewqueue.views import api_docs, flows, inbox, ops, profile, queues, readiness, records
 
 account: list[URLPattern | URLResolver] = [
     path("login/", auth.LoginView.as_view(redirect_authenticated_user=True), name="login"),
@@ -25,6 +25,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("queues/<slug:slug>/", queues.queue, name="queue"),
     path("flows/", flows.flows, name="flows"),
     path("flows/<str:name>/", flows.flow, name="flow"),
+    path("flows/<str:name>/readiness/", readiness.readiness, name="readiness"),
     path("", include("reviewqueue.escalation_urls")),
     path("", include("reviewqueue.insight_urls")),
     path("accounts/", include(account)),

@@ -19,6 +19,7 @@ from handoffs.engine import Delivery, assemble, check_output
 from handoffs.flows import Flow, Intake, Step, StepContext
 from handoffs.models import Escalation, Record, StepResult, sql
 from handoffs.models.moves import RecordRow, lock
+from handoffs.returned import delivery
 from handoffs.shapes import Shape
 from handoffs.states import Kind, Side, Status
 
@@ -203,7 +204,7 @@ def _from_stand_in(flow: Flow, step: Step, record: RecordRow, body: str) -> Deli
     )
     try:
         returned = step.stand_in(check(step.receives, body, side=Side.RECEIVES).value, context)  # type: ignore[misc]
-        ended = runner.delivery(returned)
+        ended = delivery(returned)
     except Exception as error:  # the flow's own code
         raise CannotAnswer(f"The stand-in of {step.name} failed: {type(error).__name__}: {error}"[:500]) from error
     if not isinstance(ended, Delivery):

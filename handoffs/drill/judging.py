@@ -21,7 +21,7 @@ Schemas = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """A mutant that is let through; `code` says in which way."""
+    """A mutant that is let through, or refused by accident; `code` says in which way."""
 
     mutant: Mutant
     code: str
@@ -55,7 +55,9 @@ def _judge(contract: type[Contract], made: Iterable[Mutant], code: str) -> Judge
     with watched_writes() as writes:
         for mutant in made:
             checked = check(contract, mutant.body.decode("utf-8", "surrogatepass"), side=Side.RECEIVES)
-            if checked.violations:
+            if {violation.rule for violation in checked.violations} == {"validator_failed"}:
+                holes.append(Hole(mutant, "validator_broke"))
+            elif checked.violations:
                 refused.append(mutant)
             elif mutant.kind != "unknown_field":
                 holes.append(Hole(mutant, code))

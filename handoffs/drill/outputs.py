@@ -89,7 +89,8 @@ def _stands(value: Any, path: Sequence[str | int]) -> bool:
 def _other_facts(step: Step, output: Any, path: Sequence[str | int], shape: Shape | None) -> Iterator[Mutant]:
     """The output with one fact changed into another valid one, and with it left out."""
     where = pointer(list(path))
-    for other in _others(shape, _get(output, path)):
+    value = _get(output, path)
+    for other in (other for other in _others(shape, value) if other != value):
         changed = json.loads(json.dumps(output))
         _get(changed, path[:-1])[path[-1]] = other
         mutant = Mutant("carried_changed", where, f"it became {json.dumps(other)[:60]}", encode(changed))

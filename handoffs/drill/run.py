@@ -21,7 +21,7 @@ from handoffs.drill.stage import Stage, acts_outside, nothing_kept, watched_writ
 from handoffs.flows import Flow, Step
 from handoffs.states import INTAKE, Side
 
-PER_CLASS = 3  # mutants of each class and contract that go through the engine; all are held against the contract
+PER_CLASS = 2  # mutants of each class and contract that go through the engine; all are held against the contract
 
 OnSeam = Callable[[str, int, int], None]
 """Told the seam that begins, how many are done, and how many there are."""
@@ -86,15 +86,15 @@ class Drill:
         given = producer.returns if producer else self.flow.intake
         taken = consumer.receives.__name__ if consumer else "the system of record"
         report = SeamReport(name, consumer.name if consumer else "", f"{given.__name__} → {taken}")
-        report.cases += self._stopped(producer, consumer)
+        report.cases += self._stopped(consumer)
         report.cases += self._handed_over(report, producer)
         if consumer is not None:
             report.cases += self._received(report, consumer)
         return report
 
-    def _stopped(self, producer: Step | None, consumer: Step | None) -> Iterator[Case]:
-        """Good examples that stopped at this seam: declared ones must not."""
-        here = consumer.name if consumer else (producer.name if producer else "")
+    def _stopped(self, consumer: Step | None) -> Iterator[Case]:
+        """Good examples that stopped at this step: declared ones must not."""
+        here = consumer.name if consumer else None
         for done in self.rehearsals:
             at = self.flow.steps[0].name if done.at == INTAKE else done.at
             if done.stopped and done.source == "declared" and at == here:
@@ -132,14 +132,13 @@ class Drill:
             yield from self._judges_without_writing(step, done)
 
     def _judges_without_writing(self, step: Step, done: Rehearsal) -> Iterator[Case]:
-        """`when` decides, and does nothing else."""
-        if step.when is None:
-            return
-        value = check(step.receives, done.passages[step.name].body, side=Side.RECEIVES).value
+        """The contract and `when` decide about a good body, and do nothing else."""
         with watched_writes() as writes:
-            step.when(value)
+            value = check(step.receives, done.passages[step.name].body, side=Side.RECEIVES).value
+            if step.when is not None:
+                step.when(value)
         if writes:
-            yield Case("judging", "", "while `when` judges", "", "acts_before_validation", writes[0])
+            yield Case("judging", "", "while contract and `when` judge", "", "acts_before_validation", writes[0])
 
     def _good(self, step: str) -> Rehearsal | None:
         """The first example that completed, and went through the step if one is named."""
