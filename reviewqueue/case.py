@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
@@ -37,6 +37,7 @@ class Case:
     desk: Desk
     record: Record
     escalation: Escalation | None = None
+    _judged: dict[tuple[Side, str], tuple[Violation, ...]] = field(default_factory=dict)
 
     @property
     def user(self) -> User:
@@ -88,6 +89,11 @@ class Case:
 
     def judge(self, side: Side, body: str) -> tuple[Violation, ...]:
         """How a body breaks its contract now."""
+        if (side, body) not in self._judged:
+            self._judged[side, body] = self._judge(side, body)
+        return self._judged[side, body]
+
+    def _judge(self, side: Side, body: str) -> tuple[Violation, ...]:
         if self.record.encoding and body == self.record.payload:
             return judging.violations_now(self.plan.row, self.plan, side)
         return judging.judge_body(self.plan, side, body).violations

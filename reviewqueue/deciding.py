@@ -22,6 +22,7 @@ from handoffs.errors import (
     UnknownFlow,
     UnknownStep,
 )
+from handoffs.models import Escalation
 from handoffs.states import Resolution
 from reviewqueue import undo
 from reviewqueue.case import Case
@@ -51,11 +52,13 @@ def decide(request: HttpRequest, case: Case, verb: Resolution, act: Act, editor:
         messages.info(request, _("That is done already: you did it."))
         return redirect(Place.of(request, case.desk).url(escalation.pk))
     try:
-        act()
+        decided = act()
     except HandoffsError as error:
         return _answer_to(request, case, verb, error, editor)
     place = Place.of(request, case.desk)
-    undo.remember(request, escalation.pk, DONE[verb](escalation.label), place.query)
+    # A fix that changed nothing was an approval.
+    given = Resolution(decided.resolution) if isinstance(decided, Escalation) and decided.resolution else verb
+    undo.remember(request, escalation.pk, DONE[given](escalation.label), place.query)
     return go_on(request, case, place)
 
 

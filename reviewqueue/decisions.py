@@ -120,7 +120,7 @@ class Decisions:
         """Why a retry would be refused now."""
         if self.case.flow is None or (self.case.step is None and not self.case.is_at_intake):
             return ()
-        return judging.violations_now(self.case.plan.row, self.case.plan, self.input_side)
+        return self.case.judge(self.input_side, self.case.record.payload)
 
     @cached_property
     def approve_breaks(self) -> tuple[Violation, ...]:
@@ -152,10 +152,21 @@ class Decisions:
 
     # --- the bar -----------------------------------------------------------------------------------------------------
 
+    @property
+    def retries_here(self) -> bool:
+        """Whether the record's own step can be run again."""
+        return self.kind not in ONLY_FROM and not self.retry_breaks
+
+    @property
+    def first_start(self) -> Start | None:
+        return next((start for start in self.starts if not start.violations), None)
+
     @cached_property
     def all(self) -> list[Decision]:
-        """The verdicts that the kind allows, in the order of the bar; a retry from a step before is not among them."""
-        shown = [r for r in ORDER if r in self.allowed and not (r is Resolution.RETRY and self.kind in ONLY_FROM)]
+        """The verdicts that the kind allows, in the order of the bar."""
+        shown = [r for r in ORDER if r in self.allowed]
+        if self.kind in ONLY_FROM and not self.starts:
+            shown = [r for r in shown if r is not Resolution.RETRY]
         return [self._decision(resolution) for resolution in shown]
 
     @cached_property
@@ -185,10 +196,12 @@ class Decisions:
         return Decision(resolution.value, label, KEYS[resolution], effect, self.barred or self._why_not(resolution))
 
     def _why_not(self, resolution: Resolution) -> str:
+        if resolution is Resolution.RETRY and self.kind in ONLY_FROM:
+            return "" if self.first_start else _("Retry waits: the stored input of no step holds its contract now.")
         if resolution is Resolution.RETRY and self.retry_breaks:
-            return _("Retry waits: %(breaks)s") % {"breaks": said(self.retry_breaks)}
+            return _("Retry waits: %(breaks)s") % {"breaks": still_broken(self.retry_breaks)}
         if resolution is Resolution.APPROVE and self.approve_breaks:
-            return _("Approve waits: %(breaks)s") % {"breaks": said(self.approve_breaks)}
+            return _("Approve waits: %(breaks)s") % {"breaks": still_broken(self.approve_breaks)}
         return ""
 
     def _effect(self, resolution: Resolution) -> str:
@@ -199,12 +212,14 @@ class Decisions:
         if resolution is Resolution.APPROVE:
             if self.kind is Kind.REOPENED:
                 return _("The record is complete again, as it was.")
-            return f"{_('The output is taken as it is.')} {self._onward}"
+            return _("The output is taken as it is.") + f" {self._onward}"
         if resolution is Resolution.ANSWER:
             if self.kind is Kind.REVIEW:
-                return f"{_('What you give is the output of %(step)s.') % step} {self._onward}"
+                return _("What you give is the output of %(step)s.") % step + f" {self._onward}"
             return _("%(step)s runs again and gets your answer.") % step
         if resolution is Resolution.RETRY:
+            if self.kind in ONLY_FROM:
+                return _("A step before runs again on its stored input; what came after no longer counts.")
             if self.case.is_at_intake:
                 return _("The record is taken in as it is.")
             return _("%(step)s runs once more on the same input.") % step
@@ -217,7 +232,7 @@ class Decisions:
     def effect_of_fix(self, side: Side) -> str:
         step = {"step": self._escalation.step}
         if side is Side.RETURNS:
-            return f"{_('Your version stands for the output of %(step)s.') % step} {self._onward}"
+            return _("Your version stands for the output of %(step)s.") % step + f" {self._onward}"
         if side is Side.INTAKE and self.case.flow is not None:
             return _("The record is taken in and goes to %(step)s.") % {"step": self.case.flow.steps[0].name}
         return _("%(step)s gets your version, with all its tries.") % step
@@ -237,19 +252,14 @@ def _following(flow: Flow | None, step: str) -> str | None:
     return found.name if found else None
 
 
-def said(violations: Sequence[Violation]) -> str:
-    """Violations in one line: “/total and /due_date break the contract.”"""
-    if len(violations) == 1:
-        where = f"{violations[0].pointer}: " if violations[0].pointer else ""
-        return f"{where}{violations[0].sentence}"
-    words = {"count": len(violations), "fields": fields(violations)}
+def still_broken(violations: Sequence[Violation]) -> str:
+    """Which fields keep a verdict waiting: “/total and /due_date still break the contract.”"""
+    places = {violation.pointer for violation in violations}
+    if not any(places):
+        return violations[0].sentence
+    words = {"fields": fields(violations)}
     return (
-        ngettext(
-            "%(count)d field breaks the contract (%(fields)s).",
-            "%(count)d fields break the contract (%(fields)s).",
-            len(violations),
-        )
-        % words
+        ngettext("%(fields)s still breaks the contract.", "%(fields)s still break the contract.", len(places)) % words
     )
 
 

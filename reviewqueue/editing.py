@@ -46,6 +46,10 @@ class Editor:
     def contract(self) -> type[Contract] | None:
         return self.case.contract(self.side)
 
+    @property
+    def contract_name(self) -> str:
+        return self.contract.__name__ if self.contract else ""
+
     @cached_property
     def sent(self) -> str:
         """The body that is edited, as it is kept."""
@@ -200,6 +204,8 @@ class Editor:
     @property
     def heading(self) -> str:
         count = len(self.violations)
+        if not self.is_readable:
+            return _("What was sent can't be read")
         if self.verb is Resolution.ANSWER:
             said = ngettext("%(n)d field to fill in", "%(n)d fields to fill in", count) if count else _("Your answer")
         elif count:
@@ -229,5 +235,6 @@ def editor_of(case: Case, verb: Resolution, side: Side, query: Mapping[str, str]
 
 def posted_editor(case: Case, verb: Resolution, side: Side, data: Mapping[str, str]) -> Editor:
     """An editor with what came back from the browser."""
-    wants_json = data.get("as") == JSON or data.get("op") == "json"
-    return Editor(case, verb, side, data, wants_json, data.get("all") == "1")
+    said = {name: data[name] for name in data}  # of what was sent twice, the last
+    wants_json = said.get("as") == JSON or said.get("op") == "json"
+    return Editor(case, verb, side, said, wants_json, said.get("all") == "1")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Final, NoReturn
 
 from handoffs.strict_json import MAX_DEPTH
@@ -38,8 +39,9 @@ class Unreadable(ValueError):
     """The text is no JSON that a form could show: not JSON at all, a key twice, or nested too deep."""
 
 
+@lru_cache(maxsize=4)  # a page looks at the same body from several sides; nobody changes what is returned
 def parse(text: str) -> Value:
-    """Read JSON text with its numbers as they are written.
+    """Read JSON text with its numbers as they are written. The value must not be changed.
 
     Raises:
         Unreadable: see there.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from handoffs.strict_json import pointer
@@ -40,13 +41,15 @@ def lines_of(text: str, broken: Mapping[str, list[str]] | None = None, limit: in
         value = parse(text)
     except Unreadable:
         return raw_lines(text, limit)
-    found: list[Line] = []
-    count = 0
-    for where, line in _lines(value, (), "", ""):
-        count += 1
-        if count <= limit:
-            found.append(Line(_shown(line), tuple((broken or {}).get(where, ()))))
-    return Lines(found, count)
+    first = islice(_lines(value, (), "", ""), limit)
+    return Lines([Line(_shown(line), tuple((broken or {}).get(where, ()))) for where, line in first], _count(value))
+
+
+def _count(value: Value) -> int:
+    """How many lines a value takes."""
+    if isinstance(value, dict) and value:
+        return 2 + sum(map(_count, value.values()))
+    return 2 + sum(map(_count, value)) if isinstance(value, list) and value else 1
 
 
 def raw_lines(text: str, limit: int = FIRST) -> Lines:

@@ -90,7 +90,8 @@ class Sureness:
 
 def sureness(case: Case) -> Sureness | None:
     """Of the output that waits, or of the step that handed over what was refused; None where no step did."""
-    result = (case.escalation.result if case.escalation else None) or _last_made(case)
+    stopped = case.escalation.result if case.escalation else None
+    result = stopped if stopped is not None and stopped.output is not None else _last_made(case)
     if result is None:
         return None
     values: Any = json.loads(result.field_confidence)
@@ -139,6 +140,11 @@ class Delivered:
     time: str
     usage: str
     unknown: list[str]
+
+    @property
+    def shows_code(self) -> bool:
+        """Whether its code says more than its outcome."""
+        return self.result.code not in ("", self.result.outcome)
 
 
 def deliveries(case: Case) -> list[Delivered]:

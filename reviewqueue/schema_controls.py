@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from reviewqueue import schema_leaves
 from reviewqueue.exact_json import ABSENT, Value
-from reviewqueue.schema_fields import Sort, is_date
+from reviewqueue.schema_fields import Sort
 from reviewqueue.schema_leaves import Typed
 from reviewqueue.schema_nodes import SHOWN_VALUE, Node
 from reviewqueue.visible import cut, has_hidden, visible
@@ -42,16 +42,13 @@ class Leaf(Node):
 
     @property
     def control(self) -> str:
-        """Which control shows it: radios, select, textarea, or the type of an input."""
+        """Which control shows it: radios, select, textarea or text.
+
+        Dates are text as well: a browser's own date field writes 11/02 for the second of November, or swallows it.
+        """
         if self.shape.sort is Sort.CHOICE:
             return "radios" if len(self.choices) <= FEW else "select"
-        if schema_leaves.is_tall(self.shape, self.text):
-            return "textarea"
-        return "date" if self.shape.sort is Sort.DATE and self._fits_date else "text"
-
-    @property
-    def _fits_date(self) -> bool:
-        return not self.text or is_date(self.text)
+        return "textarea" if schema_leaves.is_tall(self.shape, self.text) else "text"
 
     @property
     def input_mode(self) -> str:

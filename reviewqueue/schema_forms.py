@@ -22,6 +22,7 @@ from reviewqueue.schema_tree import Place, Source, build, with_those_above
 
 FIELDS, ITEMS = 120, 20  # shown at first
 MOST_FIELDS, MOST_ITEMS = 600, 120  # shown when all are asked for
+BROKEN = 60  # violations that are shown at once; the next ones come once these are mended
 PARTIAL = "partial"  # in a form's data: only what was changed is there
 IN_SIGHT = 12  # fields that stand open; more are folded away
 
@@ -54,11 +55,12 @@ class SchemaForm:
     def root(self) -> Node:
         data, restored = apply(self.data)
         leaves, items = (MOST_FIELDS, MOST_ITEMS) if self.show_all else (FIELDS, ITEMS)
-        touched = frozenset(above for v in self.violations for above in with_those_above(v.pointer))
+        shown = self.violations[:BROKEN]
+        touched = frozenset(above for v in shown for above in with_those_above(v.pointer))
         is_partial = bool(data and PARTIAL in data)
         self.source = Source(data, touched, restored, is_partial, leaves, items)
         root = build(self.source, self.shape, self.sent, Place())
-        self.elsewhere = _distribute(root, self.violations)
+        self.elsewhere = _distribute(root, shown)
         for node in _broken(root):
             node.is_hoisted = True
         return root
@@ -102,6 +104,11 @@ class SchemaForm:
         """What breaks the contract as a whole, or at a place that has no field here."""
         self.root  # noqa: B018 - the violations find their fields while it is built
         return self.elsewhere
+
+    @property
+    def more_broken(self) -> int:
+        """How many violations are not shown yet."""
+        return max(len(self.violations) - BROKEN, 0)
 
     @property
     def others(self) -> list[Node]:
