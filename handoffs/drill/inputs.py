@@ -156,7 +156,7 @@ def put(record_id: int, step: Step, mutant: Mutant) -> bytes:
     return document
 
 
-def _arrive(flow: Flow, record: RecordRow) -> None:
+def arrive(flow: Flow, record: RecordRow) -> None:
     """Let whoever does the step come for the record; of an agent, deliver at once."""
     step = flow.step(record.step)
     if step.by == "agent":
@@ -172,17 +172,17 @@ def _prove_refused(
 ) -> None:
     record = drive.fresh(record_id)
     before = Before.of(record, stage.probe, step.name)
-    _arrive(flow, record)
+    arrive(flow, record)
     record = drive.fresh(record_id)
     proof.nothing_ran(record, stage.probe, step.name, before)
     escalation = proof.has_stopped(flow, record, step.name, Kind.REFUSED)
     proof.says_why(escalation)
     proof.is_kept(record, sent)
     proof.gate_is_shut(escalation)
-    proof.recovers(flow, record_id, lambda found: _mend(found, step, passage, mutant))
+    proof.recovers(flow, record_id, lambda found: mend(found, step, passage, mutant))
 
 
-def _mend(escalation: Escalation, step: Step, passage: Passage, mutant: Mutant) -> None:
+def mend(escalation: Escalation, step: Step, passage: Passage, mutant: Mutant) -> None:
     """Put the right document there; where what an earlier step gave is broken, let that step run anew."""
     data = json.loads(mutant.body.decode("utf-8", "surrogatepass"))
     lost = [taken for key, taken in step.takes.items() if isinstance(data, dict) and key not in data]
