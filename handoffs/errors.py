@@ -122,6 +122,12 @@ class UnfitToken(HandoffsError):
     code = "unfit_token"
 
 
+class UnknownRecord(HandoffsError):
+    """There is no such record, or none that one may know of."""
+
+    code = "not_found"
+
+
 class StepNotOpen(HandoffsError):
     """The record does not stand at that step, or nobody may start it now."""
 

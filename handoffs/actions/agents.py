@@ -6,7 +6,7 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
@@ -101,21 +101,36 @@ def authenticate(text: str) -> AgentToken:
     """
     prefix, _, rest = text.partition("_")
     public_id, _, secret = rest.partition("_")
-    token = _find(public_id) if prefix == "hf" else None
-    if token is None:
+    found = _find(public_id) if prefix == "hf" else None
+    if found is None:
         compare_with_nobody(secret)
         raise NotAllowed
-    now = sql.read_time(token.now_at)  # type: ignore[attr-defined]
+    token, now = found
     if not token.takes(secret, now):
         raise NotAllowed
     _note_use(token, now)
     return token
 
 
-def _find(public_id: str) -> AgentToken | None:
+def _find(public_id: str) -> tuple[AgentToken, datetime] | None:
+    """A token with the database's time, in one plain query: every request of every agent asks it."""
     if not public_id.isalnum() or not public_id.isascii():
         return None
-    return AgentToken.objects.with_clock().filter(public_id=public_id).first()
+    with connection.cursor() as cursor:
+        names = ", ".join(_COLUMNS)
+        table = AgentToken._meta.db_table
+        cursor.execute(f"SELECT {names}, {sql.clock()} FROM {table} WHERE public_id = %s", [public_id])  # noqa: S608
+        row = cursor.fetchone()
+    if row is None:
+        return None
+    *values, now = [
+        sql.read_time(v) if name.endswith(("_at", "_until")) else v for name, v in zip(_READ, row, strict=True)
+    ]
+    return AgentToken.from_db(connection.alias, _COLUMNS, values), now
+
+
+_COLUMNS = tuple(str(field.column) for field in AgentToken._meta.concrete_fields)
+_READ = (*_COLUMNS, "now_at")
 
 
 def _note_use(token: AgentToken, now: datetime) -> None:

@@ -18,7 +18,7 @@ from handoffs.actions.work import Ended, Finished, is_current, outputs_of
 from handoffs.actions.writing import carry_out
 from handoffs.crashpoints import reach
 from handoffs.engine import Delivery, Judgement
-from handoffs.errors import NotAllowed, StaleAttempt, StepNotOpen
+from handoffs.errors import NotAllowed, StaleAttempt, StepNotOpen, UnknownRecord
 from handoffs.flows import Step, get_flow
 from handoffs.models import StepResult, Transition, sql
 from handoffs.models.history import step_begun
@@ -26,7 +26,7 @@ from handoffs.models.moves import lock
 from handoffs.states import Event, Outcome, Status
 
 MayWork = Callable[[str, str], bool]
-"""Whether the agent may work at a step, given as (flow, step)."""
+"""Whether the agent may work at (flow, step). Raises `UnknownRecord` where it may not know of the flow."""
 
 MOST_LATE = 100  # late or repeated deliveries of one record that are kept; an agent gone wild must not fill the disk
 
@@ -65,12 +65,15 @@ def submit(*, submission: Submission, may_work: MayWork, actor: str) -> Submitte
     What comes late is kept in the history, as far as the bound allows, and changes nothing.
 
     Raises:
+        UnknownRecord: there is none, or none that `may_work` lets the agent know of.
         StaleAttempt: the body names another attempt than the address; nothing was written.
         StepNotOpen: the step that the body names is not open, or no attempt of that number can begin; likewise.
         NotAllowed: the agent may not work at that step.
     """
     at = sql.now()
-    row = lock([submission.record_id])[submission.record_id]
+    row = lock([submission.record_id]).get(submission.record_id)
+    if row is None:
+        raise UnknownRecord(f"There is no record {submission.record_id}.")
     plan = Plan(row, get_flow(row.flow), at, actor)
     current = is_current(row, submission.attempt)
     if not current and submission.attempt <= row.attempt:

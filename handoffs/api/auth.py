@@ -30,7 +30,20 @@ class AgentBearer(HttpBearer):
         except NotAllowed:
             return None
         limits.count_request(found)
+        _require_known_query(request)
         return found
+
+
+QUERIES: dict[tuple[str, str], frozenset[str]] = {}
+"""The query parameters that an address knows, by method and route; filled where the addresses are put together."""
+
+
+def _require_known_query(request: HttpRequest) -> None:
+    """A parameter that nobody reads would be a filter that silently finds everything."""
+    route = request.resolver_match.route if request.resolver_match else ""
+    known = QUERIES.get((str(request.method), route), frozenset())
+    if unknown := sorted(set(request.GET) - known):
+        raise Problem("invalid_parameter", f"The address has no parameter “{unknown[0][:100]}”.")
 
 
 def caller(request: HttpRequest) -> AgentToken:

@@ -58,7 +58,7 @@ def _carry_out(request: HttpRequest, raw: bytes, act: Callable[[bytes], Reply]) 
     key = request.headers.get("Idempotency-Key")
     if key is None:
         return act(raw)
-    if not (1 <= len(key) <= 255 and key.isascii() and key.isprintable()):
+    if not (1 <= len(key) <= 255 and all("!" <= character <= "~" for character in key)):
         raise Problem("invalid_idempotency_key")
     try:
         return _keyed(request, key, raw, act)

@@ -23,6 +23,7 @@ from handoffs.errors import (
     UnfitAttachment,
     UnknownFlow,
     UnknownQueue,
+    UnknownRecord,
     UnknownStep,
 )
 from handoffs.states import Side
@@ -31,6 +32,7 @@ STATUS: dict[type[HandoffsError], int] = {
     NotAllowed: 403,
     UnknownFlow: 404,
     UnknownStep: 404,
+    UnknownRecord: 404,
     UnknownQueue: 409,
     StaleAttempt: 409,
     StepNotOpen: 409,

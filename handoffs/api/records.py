@@ -88,7 +88,7 @@ def _refused(opened: Opened, record: Record, status: int, code: str) -> Reply:
         "openRecords",
         "Hand in many records, one on each line",
         {200: LineVerdict},
-        {"required": True, "content": {LINES: {"schema": {"type": "string"}, "example": dumped(EXAMPLE) + "\n"}}},
+        {"required": True, "content": {LINES: {"schema": {}, "example": dumped(EXAMPLE) + "\n"}}},
     ),
 )
 def open_batch(request: HttpRequest, flow: str) -> HttpResponse:
@@ -97,6 +97,8 @@ def open_batch(request: HttpRequest, flow: str) -> HttpResponse:
     def act(raw: bytes) -> Reply:
         found = flow_for(request, Verb.OPEN, flow)
         lines = [(number, line) for number, line in enumerate(raw.split(b"\n"), 1) if line.strip()]
+        if not lines:
+            raise Problem("empty")
         most = conf.get("BATCH_LINES")
         if len(lines) > most:
             raise Problem("too_large", f"The batch has {len(lines):,} lines; at most {most:,} are taken.")

@@ -13,7 +13,7 @@ from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, ValidationError
 
 from handoffs.api import asks, attachments, contracts, presenting, records, work
-from handoffs.api.auth import AgentBearer
+from handoffs.api.auth import QUERIES, AgentBearer
 from handoffs.api.problems import Problem, problem, reply_of
 from handoffs.api.replies import JSON, PROBLEM, Json, dumped
 from handoffs.errors import HandoffsError
@@ -58,9 +58,18 @@ def not_found(request: HttpRequest, *args: object, **kwargs: object) -> HttpResp
 def urls() -> list[URLPattern]:
     """The addresses, each answering in problems whatever is wrong."""
     patterns = [pattern for pattern in api.urls[0] if isinstance(pattern, URLPattern)]
+    _note_queries()
     for pattern in patterns:
         pattern.callback = _in_problems(pattern.callback)
     return [pattern for pattern in patterns if pattern.name != "api-root"]
+
+
+def _note_queries() -> None:
+    for path, operations in api.get_openapi_schema(path_prefix="api/v1/")["paths"].items():
+        route = path.lstrip("/").replace("{", "<").replace("}", ">")
+        for method, operation in operations.items():
+            named = frozenset(p["name"] for p in operation["parameters"] if p["in"] == "query")
+            QUERIES[method.upper(), route] = named
 
 
 def _in_problems(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

@@ -35,7 +35,7 @@ from handoffs.api.envelopes import (
 from handoffs.api.idempotency import once
 from handoffs.api.replies import Reply, reply, spliced
 from handoffs.api.schemas import Beat, Claims, ResultOut
-from handoffs.errors import StepNotOpen
+from handoffs.errors import StepNotOpen, UnknownRecord
 from handoffs.models import Attachment
 from handoffs.scopes import Verb
 
@@ -124,19 +124,21 @@ def _submit(
     request: HttpRequest, record_id: int, attempt: int, ended: Ended, step: str | None, said: int | None
 ) -> Submitted:
     token = caller(request)
-    record_for(request, Verb.WORK, record_id)
-    return submissions.submit(
-        submission=Submission(record_id, attempt, ended, step, said),
-        may_work=lambda flow, at: token.allows(Verb.WORK, flow, at),
-        actor=token.actor,
-    )
+
+    def may_work(flow: str, at: str) -> bool:
+        if not token.knows(flow):
+            raise UnknownRecord(f"There is no record {record_id}.")
+        return token.allows(Verb.WORK, flow, at)
+
+    submission = Submission(record_id, attempt, ended, step, said)
+    return submissions.submit(submission=submission, may_work=may_work, actor=token.actor)
 
 
 def _end(
     request: HttpRequest, record_id: int, attempt: int, read: Callable[[bytes], tuple[Ended, str | None, int | None]]
 ) -> HttpResponse:
     def act(raw: bytes) -> Reply:
-        record_for(request, Verb.WORK, record_id)
+        record_for(request, Verb.WORK, record_id)  # before the body: to others the record is not there
         return receipts.of_end(_submit(request, record_id, attempt, *read(raw)), attempt)
 
     return once(request, act)

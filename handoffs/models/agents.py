@@ -6,23 +6,15 @@ import hashlib
 import secrets
 from datetime import datetime
 from functools import cached_property
-from typing import Self
 
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from handoffs import scopes
 from handoffs.scopes import Scope, Verb
 
 _NOBODY = hashlib.sha256(b"nobody").hexdigest()
-
-
-class AgentTokenQuerySet(models.QuerySet["AgentToken"]):
-    def with_clock(self) -> Self:
-        """Each token with the database's time as `now_at`."""
-        return self.annotate(now_at=Now())
 
 
 class AgentToken(models.Model):
@@ -43,8 +35,6 @@ class AgentToken(models.Model):
     revoked_at = models.DateTimeField(_("revoked"), null=True)
     revoked_by = models.CharField(max_length=150, blank=True)
     last_used_at = models.DateTimeField(_("last used"), null=True, help_text="to the minute")
-
-    objects = AgentTokenQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("agent token")

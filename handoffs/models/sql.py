@@ -23,11 +23,15 @@ def is_postgres() -> bool:
     return connection.vendor == "postgresql"
 
 
+def clock() -> str:
+    """The database's clock as an SQL expression, for a statement with parameters; read it with `read_time`."""
+    return "clock_timestamp()" if is_postgres() else "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now')"
+
+
 def now() -> datetime:
     """The database's clock (UTC)."""
-    clock = "clock_timestamp()" if is_postgres() else "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now')"
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {clock}", [])
+        cursor.execute(f"SELECT {clock()}", [])
         read: datetime = read_time(cursor.fetchone()[0])
         return read
 

@@ -36,7 +36,7 @@ def test_same_key_and_body_gets_the_same_answer(agent):
     assert IdempotencyKey.objects.get().replayed == 1
 
 
-@pytest.mark.parametrize("path", ["flows/tickets/records", "flows/tickets/records?x=1"])
+@pytest.mark.parametrize("path", ["flows/tickets/records", "flows/orders/records"])
 def test_same_key_with_another_request_is_refused(agent, path):
     agent.open("tickets", {"subject": "a"}, key="k1")
     other = agent.post(path, {"input": {"subject": "b"}}, key="k1")

@@ -90,7 +90,9 @@ def test_records_are_found_by_id_status_and_step(agent):
     assert found == [1, 1, 1, 0]
 
 
-@pytest.mark.parametrize("query", [{"status": "done"}, {"limit": "0"}, {"cursor": "x"}, {"external_id": "a\0"}])
+@pytest.mark.parametrize(
+    "query", [{"status": "done"}, {"limit": "0"}, {"cursor": "x"}, {"external_id": "a\0"}, {"x": "1"}]
+)
 def test_query_that_can_not_be_is_said_to_be_wrong(agent, query):
     answer = agent.get("flows/tickets/records", **query)
     assert (answer.status, answer.code) == (422, "invalid_parameter")
