@@ -144,10 +144,22 @@ class EscalationFilter(ListFilter[Escalation]):
 
     view = only(TITLES, label=_("View"))
     kind = AnyOf(field_name="kind", label=_("Kind"), choices=labels.choices(labels.KINDS))
-    field = CharFilter(method="violating", label=_("Violated field"), max_length=500)
-    conf_lt = NumberFilter(method="below", label=_("Confidence below"), min_value=0, max_value=1, max_digits=20)
-    age_gt = SpanFilter(method="older", label=_("Older than"), widget=forms.Select)
-    assignee = ChoiceFilter(method="had_by", label=_("Assignee"))
+    field = CharFilter(
+        method="violating",
+        label=_("Violated field"),
+        max_length=500,
+        widget=forms.TextInput(attrs={"placeholder": "/lines/0/amount", "autocomplete": "off"}),
+    )
+    conf_lt = NumberFilter(
+        method="below",
+        label=_("Confidence below"),
+        min_value=0,
+        max_value=1,
+        max_digits=20,
+        widget=forms.NumberInput(attrs={"placeholder": "0.85"}),
+    )
+    age_gt = SpanFilter(method="older", label=_("Older than"))
+    assignee = ChoiceFilter(method="had_by", label=_("Assignee"), empty_label=_("anybody"))
     same = CharFilter(
         field_name="fingerprint", label=_("Stopped the same way"), validators=[RegexValidator("^[0-9a-f]{32}$")]
     )
@@ -169,6 +181,7 @@ class EscalationFilter(ListFilter[Escalation]):
         super().__init__(query, Escalation.objects.visible_to(user), queues=queues, flows=flows)
         self.user, self.now = user, now
         names = [(person.username, person.display_name) for person in people]
+        self.filters["age_gt"].extra["widget"] = forms.Select(choices=_ages(query.get("age_gt", "")))
         self.offer("assignee", [(NOBODY, str(_("nobody yet"))), *names])
 
     @property
@@ -223,6 +236,12 @@ class EscalationFilter(ListFilter[Escalation]):
             exact |= Q(record=number) if prefix != "ESC" else Q()
             text = exact if prefix else exact | text
         return rows.filter(text)
+
+
+def _ages(said: str) -> list[tuple[str, Any]]:
+    """The ages that the menu offers, and the one that the address says."""
+    own: dict[str, Any] = {said: said} if read_span(said) else {}
+    return [("", _("any age")), *(own | AGES).items()]
 
 
 def in_view(escalations: EscalationQuerySet, view: str, user: User, now: datetime) -> EscalationQuerySet:

@@ -73,7 +73,7 @@ class Listing(Generic[M]):
 
     def _named(self, key: str, value: str) -> tuple[str, str]:
         field = self.found.form.fields[key]
-        names = dict(getattr(field, "choices", ()) or ())
+        names = dict(getattr(field.widget, "choices", ()))
         return str(field.label), str(names.get(value, _("same reason, same field") if key == "same" else value))
 
 
