@@ -14,15 +14,14 @@ from functools import cached_property
 from typing import overload
 
 from handoffs.actions.starts import Started
-from handoffs.actions.work import Ended, Failure, Finished, Question, heartbeat
-from handoffs.contracts import Contract, dump
+from handoffs.actions.work import Ended, Failure, Finished, heartbeat
 from handoffs.crashpoints import reach
-from handoffs.engine import TIMEOUT, Delivery
-from handoffs.flows import AttachmentRef, NeedsHuman, PermanentError, Result, Step, StepContext, TransientError
+from handoffs.engine import TIMEOUT
+from handoffs.flows import AttachmentRef, NeedsHuman, PermanentError, Step, StepContext, TransientError
 from handoffs.models import Attachment
+from handoffs.returned import delivery, ended_by
 
 logger = logging.getLogger(__name__)
-LONGEST_MESSAGE = 2000
 
 
 class StepTimedOut(BaseException):
@@ -68,31 +67,19 @@ def _run(started: Started) -> Ended:
     try:
         with time_limit(step.timeout):
             returned = step.run(given, context_of(started))
-    except NeedsHuman as question:
-        return Question(question.question, question.answers)
-    except TransientError as error:
-        return Failure(error.code or "transient", _cut(error.message))
-    except PermanentError as error:
-        return Failure(error.code or "permanent", _cut(error.message), permanent=True)
     except StepTimedOut:
         return timed_out(step)
-    except Exception as error:  # the step's own code: whatever it raises must not stop the worker
-        logger.warning("record %s: %s raised %s", started.record_id, step.name, type(error).__name__)
-        return Failure(type(error).__name__, _cut(f"{type(error).__name__}: {error}"))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # the step's own code: whatever it raises must not stop the worker
+        if not isinstance(error, NeedsHuman | PermanentError | TransientError):
+            logger.warning("record %s: %s raised %s", started.record_id, step.name, type(error).__name__[:60])
+        return ended_by(error)
     return delivery(returned)
 
 
 def timed_out(step: Step) -> Failure:
     return Failure(TIMEOUT, f"It took longer than {step.timeout:g} s.")
-
-
-def delivery(returned: object) -> Ended:
-    """What a step's code gave back, as the engine judges it."""
-    result = returned if isinstance(returned, Result) else Result(returned)  # type: ignore[arg-type]
-    if not isinstance(result.output, Contract):
-        sentence = f"Its code gave back {type(result.output).__name__}, not a contract."
-        return Failure("wrong_return", sentence, permanent=True)
-    return Delivery(dump(result.output), result.confidence, result.field_confidence, result.evidence, result.usage)
 
 
 def context_of(started: Started) -> StepContext:
@@ -112,10 +99,6 @@ def context_of(started: Started) -> StepContext:
 
 def _beat(started: Started) -> None:
     heartbeat(record_id=started.record_id, attempt=started.attempt)
-
-
-def _cut(message: str) -> str:
-    return message.replace("\0", "␀")[:LONGEST_MESSAGE]
 
 
 @contextlib.contextmanager
