@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 from django.apps import AppConfig, apps
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import connections, router
 
-from handoffs import asks, flows, seams
+from handoffs import asks, conf, flows, seams
 from handoffs.flows import Flow
 from handoffs.states import INTAKE
 
@@ -72,6 +73,22 @@ def _unreachable(alias: str) -> Iterator[CheckMessage]:
             hint = "Give the queue an owner who can log in."
             message = f"The owner of the queue {slug!r} is not active."
             yield Warning(message, hint=hint, obj=", ".join(places), id="handoffs.W021")
+
+
+@register(Tags.database)
+def check_readiness(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Tell which flows start nothing, because no green drill says that they are ready."""
+    if not databases or not conf.get("REQUIRE_DRILL"):
+        return []
+    if "handoffs_drillrun" not in connections["default"].introspection.table_names():
+        return []
+    readiness = import_module("handoffs.readiness")  # it has models, and checks are found before those are
+    held = [flow for flow in flows.declared().values() if readiness.is_held(flow)]
+    return [
+        Warning(readiness.why_not(flow), hint="Its starts wait.", obj=flow.name, id="handoffs.W022") for flow in held
+    ]
 
 
 def _queues_in_use() -> dict[str, list[str]]:

@@ -16,6 +16,7 @@ from handoffs import dispatch, embedded
 from handoffs.flows import declared
 from handoffs.insight.recoverability import MOST, lost_records, open_records
 from handoffs.models import Heartbeat, Queue, sql
+from handoffs.readiness import held_flows, why_not
 from handoffs.states import INTAKE
 
 ALIVE = timedelta(seconds=60)  # since the last heartbeat; there is one each 15 s
@@ -41,7 +42,7 @@ def examine() -> list[Finding]:
     found.append(job_queue_server())
     found.append(flows())
     if all(finding.is_well for finding in found[:2]):
-        found += [*workers(), reconciler(), queues(), owners(), recoverability()]
+        found += [*workers(), reconciler(), queues(), owners(), readiness(), recoverability()]
     return found
 
 
@@ -135,6 +136,17 @@ def owners() -> Finding:
         said = f"{len(gone)} of {all_queues} queues belong to somebody who can't log in."
         return Finding("owners", False, said, "Give them another owner in the admin.", _first(gone))
     return Finding("owners", True, f"Every queue ({all_queues}) has an active owner.")
+
+
+def readiness() -> Finding:
+    """Whether each flow's last drill was green; that some are not is only wrong where their starts are held."""
+    flows_here = declared().values()
+    reasons = [why for flow in flows_here if (why := why_not(flow))]
+    said = f"{len(flows_here) - len(reasons)} of {len(flows_here)} flows are ready."
+    held = sorted(held_flows())
+    if held:
+        return Finding("readiness", False, said, f"Starts are held: drill {', '.join(held)}.", _first(reasons))
+    return Finding("readiness", True, said, details=_first(reasons))
 
 
 def recoverability() -> Finding:

@@ -26,7 +26,9 @@ from reviewqueue.timeline import Happening, Telling
 
 # Of these, what a person typed is text of their own, to be copied.
 TYPED = ("text", "note", "reason", "body")
-NOT_TYPED = frozenset({"csrfmiddlewaretoken", "version", "digest", "op", "then", "from", "side", "as", "all", PARTIAL})
+NOT_TYPED = frozenset(
+    {"csrfmiddlewaretoken", "version", "digest", "op", "then", "from", "side", "as", "all", "take_over", PARTIAL}
+)
 
 
 @dataclass(frozen=True)

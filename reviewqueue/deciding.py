@@ -126,7 +126,8 @@ def _refusal(verb: Resolution, error: HandoffsError) -> Refusal:
         heading = _("A reason is needed") if verb is Resolution.CLOSE else _("An answer is needed")
         href = "#close-reason" if verb is Resolution.CLOSE else "#answer"
         detail = str(error) if verb is Resolution.ANSWER else _("Choose one of the queue's reasons.")
-        return Refusal(heading, [(href, heading, detail)], panel=verb.value)
+        label = _("Reason") if verb is Resolution.CLOSE else _("Answer")
+        return Refusal(heading, [(href, label, detail)], panel=verb.value)
     known = isinstance(error, UnknownStep | UnknownFlow)
     return Refusal(_("Nothing was changed"), sentence=str(error) if known else error.code, panel=verb.value)
 

@@ -164,6 +164,10 @@ class Editor:
     def judged(self) -> Editor:
         """The same, with what breaks the contract as it is now. Nothing is judged where the text is no JSON."""
         found = () if self.problems else self.case.judge(self.side, self.text)
+        if self.is_rearranged and self.form is not None:
+            # What was just added is not filled in yet: that is no mistake.
+            new = {node.pointer for node in self.form.root.walk() if node.is_new}
+            found = tuple(violation for violation in found if violation.pointer not in new)
         return replace(self, violations=found)
 
     def with_violations(self, violations: Sequence[Violation]) -> Editor:

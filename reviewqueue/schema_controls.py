@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from reviewqueue import schema_leaves
 from reviewqueue.exact_json import ABSENT, Value
 from reviewqueue.schema_fields import Sort
-from reviewqueue.schema_leaves import Typed
+from reviewqueue.schema_leaves import Blank, Typed
 from reviewqueue.schema_nodes import SHOWN_VALUE, Node
 from reviewqueue.visible import cut, has_hidden, visible
 
@@ -26,7 +26,11 @@ class Leaf(Node):
 
     @property
     def _read(self) -> schema_leaves.Read:
-        return schema_leaves.read(self.shape, self.sent, self.typed, in_list=self.in_list)
+        return schema_leaves.read(self.shape, self.sent, self.typed, self._blank)
+
+    @property
+    def _blank(self) -> Blank:
+        return Blank(self.in_list, self.is_new)
 
     @property
     def value(self) -> Value:
@@ -85,7 +89,7 @@ class Leaf(Node):
     @property
     def meanings(self) -> list[tuple[str, str, bool]]:
         """What an empty control may stand for; nothing where there is only one meaning."""
-        found = schema_leaves.meanings(self.shape, self.sent, in_list=self.in_list)
+        found = schema_leaves.meanings(self.shape, self.sent, self._blank)
         now = self.typed.empty if self.typed.empty in found else (found[0] if found else "")
         return [(each, str(schema_leaves.MEANINGS[each]), each == now) for each in found] if len(found) > 1 else []
 

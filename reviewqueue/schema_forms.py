@@ -169,9 +169,9 @@ def _distribute(root: Node, violations: Iterable[Violation]) -> list[Violation]:
 
 
 def _broken(node: Node) -> Iterator[Node]:
-    """The uppermost fields with errors; what is within one of them stays there."""
+    """The uppermost fields with errors; what is within one of them, or was just added, stays where it is."""
     for child in node.children:
-        if child.errors:
+        if child.errors and not child.is_new:
             yield child
         else:
             yield from _broken(child)

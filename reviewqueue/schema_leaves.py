@@ -34,6 +34,14 @@ MEANINGS: Final = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Blank:
+    """Where a field stands that was not sent: an item of a list can't be left out, and what is new begins with null."""
+
+    in_list: bool = False
+    is_new: bool = False
+
+
 @dataclass(slots=True)
 class Typed:
     """What came back for one field: its text, and what an empty one stands for. None: there was no control."""
@@ -68,34 +76,37 @@ def token(value: Value) -> str:
     return write(value)
 
 
-def meanings(shape: Shape, sent: Value, *, in_list: bool = False) -> list[str]:
+def meanings(shape: Shape, sent: Value, blank: Blank = Blank()) -> list[str]:
     """What an empty control may stand for, the one that holds now first."""
     if shape.sort in {Sort.CHOICE, Sort.JSON}:
         return []
-    found = [] if shown(shape, sent) else [_meaning(shape, sent, in_list)]
+    found = [] if shown(shape, sent) else [_meaning(shape, sent, blank)]
     if shape.nullable:
         found.append(NULL)
     if _is_text(shape):
         found.append(EMPTY_TEXT)
-    if not in_list and (not shape.required or not found):
+    if not blank.in_list and (not shape.required or not found):
         found.append(LEFT_OUT)
     return list(dict.fromkeys(found)) or [NULL]
 
 
-def _meaning(shape: Shape, sent: Value, in_list: bool) -> str:
+def _meaning(shape: Shape, sent: Value, blank: Blank) -> str:
     """What an empty control stands for as long as nobody says otherwise."""
     if sent is ABSENT:
-        return (EMPTY_TEXT if _is_text(shape) else NULL) if in_list else LEFT_OUT
+        if blank.in_list:
+            return EMPTY_TEXT if _is_text(shape) else NULL
+        return NULL if blank.is_new and shape.required and shape.nullable else LEFT_OUT
     if sent is None:
         return NULL
     return EMPTY_TEXT if sent == "" and _is_text(shape) else AS_SENT
 
 
-def read(shape: Shape, sent: Value, typed: Typed, *, in_list: bool = False) -> Read:
+def read(shape: Shape, sent: Value, typed: Typed, blank: Blank = Blank()) -> Read:
     """The value that a field has now."""
     text = typed.text
     if text is None:
-        return Read(_blank(shape) if in_list and sent is ABSENT else sent)
+        is_untouched = shape.sort in {Sort.CHOICE, Sort.JSON} and not blank.in_list
+        return Read(sent if sent is not ABSENT or is_untouched else _emptied(shape, sent, None, blank))
     if shape.sort is Sort.CHOICE:
         return Read(_chosen(shape, sent, text))
     if _lines(text) == _lines(shown(shape, sent)) and text:
@@ -103,12 +114,8 @@ def read(shape: Shape, sent: Value, typed: Typed, *, in_list: bool = False) -> R
     if shape.sort is Sort.JSON:
         return _read_json(text) if text.strip() else Read(ABSENT)
     if not text:
-        return Read(_emptied(shape, sent, typed.empty, in_list))
+        return Read(_emptied(shape, sent, typed.empty, blank))
     return Read(_value_of(shape, sent, text))
-
-
-def _blank(shape: Shape) -> Value:
-    return "" if _is_text(shape) else None
 
 
 def _chosen(shape: Shape, sent: Value, text: str) -> Value:
@@ -119,8 +126,8 @@ def _chosen(shape: Shape, sent: Value, text: str) -> Value:
     return next((choice for choice in shape.choices if token(choice) == text), sent)
 
 
-def _emptied(shape: Shape, sent: Value, empty: str | None, in_list: bool) -> Value:
-    allowed = meanings(shape, sent, in_list=in_list)
+def _emptied(shape: Shape, sent: Value, empty: str | None, blank: Blank) -> Value:
+    allowed = meanings(shape, sent, blank) or [NULL]
     values = {AS_SENT: sent, NULL: None, EMPTY_TEXT: "", LEFT_OUT: ABSENT}
     return values[empty if empty in allowed else allowed[0]]
 

@@ -33,6 +33,7 @@ class Node:
     label: str = ""
     crumbs: tuple[str, ...] = ()
     in_list: bool = False
+    is_new: bool = False  # within something that a person added
     is_unknown: bool = False  # the contract does not know it
     violations: list[Violation] = field(default_factory=list)
     origin: Origin | None = None  # who wrote what was sent

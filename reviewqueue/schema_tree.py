@@ -71,14 +71,16 @@ class Place:
     label: str = ""
     crumbs: tuple[str, ...] = field(default=())
     in_list: bool = False
+    is_new: bool = False  # within something that a person added: nothing of it was sent
 
     def below(self, key: str, label: str) -> Place:
         step = pointer([key])
-        return Place(self.name + step, self.pointer + step, key, label, self._trail)
+        return Place(self.name + step, self.pointer + step, key, label, self._trail, is_new=self.is_new)
 
     def item(self, key: str, position: int) -> Place:
         label = f"{self.label} {position + 1}"
-        return Place(f"{self.name}/{key}", f"{self.pointer}/{position}", key, label, self.crumbs, in_list=True)
+        is_new = self.is_new or key.startswith("n")
+        return Place(f"{self.name}/{key}", f"{self.pointer}/{position}", key, label, self.crumbs, True, is_new)
 
     @property
     def _trail(self) -> tuple[str, ...]:
@@ -100,8 +102,8 @@ def build(source: Source, shape: Shape, sent: Value, place: Place) -> Node:
     return Leaf(shape, place.name, place.pointer, sent, *_where(place), typed=typed)
 
 
-def _where(place: Place) -> tuple[str, str, tuple[str, ...], bool]:
-    return place.key, place.label, place.crumbs, place.in_list
+def _where(place: Place) -> tuple[str, str, tuple[str, ...], bool, bool]:
+    return place.key, place.label, place.crumbs, place.in_list, place.is_new
 
 
 def _state(source: Source, shape: Shape, sent: Value, place: Place) -> str:
@@ -109,8 +111,10 @@ def _state(source: Source, shape: Shape, sent: Value, place: Place) -> str:
     if posted in {BLANK, HERE, NULL, LEFT_OUT, AS_SENT}:
         return posted
     if sent is ABSENT:
-        # What has to be there is laid out for typing; below a list's new item everything is.
-        return BLANK if shape.required else LEFT_OUT
+        # What has to be there is laid out for typing.
+        if not shape.required:
+            return LEFT_OUT
+        return HERE if place.is_new else BLANK
     if sent is None:
         return NULL if shape.nullable else AS_SENT
     return HERE if isinstance(sent, list if shape.sort is Sort.LIST else dict) else AS_SENT
@@ -129,6 +133,8 @@ def _group(source: Source, shape: Shape, sent: Value, place: Place, tag: str | N
     if not group.is_open or tag == "":
         return group
     inner = shape if tag is None else shape.variants[tag]
+    if state == HERE and not isinstance(sent, dict):
+        place = replace(place, is_new=True)
     for child, below, value, is_unknown in _fields(shape, inner, sent, place, group):
         if not _is_shown(source, below, value):
             group.hidden += 1

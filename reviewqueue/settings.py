@@ -37,6 +37,9 @@ LOG_LEVEL = env.str("LOG_LEVEL", "INFO")
 JOB_QUEUES = env.list("HANDOFFS_JOB_QUEUES", ["default"])
 # The product's own limits and times: HANDOFFS_<NAME>, with the defaults of handoffs.conf.
 for _name, _default in conf.DEFAULTS.items():
+    if isinstance(_default, bool):
+        globals()[f"HANDOFFS_{_name}"] = env.bool(f"HANDOFFS_{_name}", _default)
+        continue
     _read = env.int if isinstance(_default, int) else env.float
     _above_0 = validate.Range(min=0, min_inclusive=False)
     globals()[f"HANDOFFS_{_name}"] = _read(f"HANDOFFS_{_name}", _default, validate=_above_0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -11,7 +12,7 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from handoffs.actions import endings, verdicts
+from handoffs.actions import endings, escalations, verdicts
 from handoffs.errors import LostRace, NotAllowed, TransitionNotAllowed, UndoExpired
 from handoffs.states import Kind, Resolution, Side
 from reviewqueue import undo as last_verdict
@@ -122,6 +123,8 @@ def undo(request: HttpRequest, pk: int) -> HttpResponse:
 def _edited(request: HttpRequest, editor: Editor, act: Callable[[], object]) -> HttpResponse:
     """Save an edited body, or show it again: rearranged, checked, or with what keeps it from being taken."""
     case = editor.case
+    if request.POST.get("op") == "again" and request.POST.get("take_over"):
+        return _taken_over(request, editor)
     if editor.is_stale:
         return conflict(request, case.escalation.pk if case.escalation else 0, _("It was changed meanwhile."), editor)
     if request.POST.get("op"):
@@ -133,3 +136,15 @@ def _edited(request: HttpRequest, editor: Editor, act: Callable[[], object]) -> 
         good = Refusal(_("Every field holds the contract"), panel="checked")
         return show(request, case, editor=checked, refusal=None if checked.violations else good)
     return decide(request, case, editor.verb, act, editor)
+
+
+def _taken_over(request: HttpRequest, editor: Editor) -> HttpResponse:
+    """Take it over from who has it, and go on with what was typed."""
+    pk = editor.case.escalation.pk if editor.case.escalation else 0
+    try:
+        escalations.claim(escalation_id=pk, by=editor.case.user, take_over=True)
+    except (LostRace, NotAllowed, TransitionNotAllowed) as error:
+        return conflict(request, pk, str(error), editor)
+    data = {name: text for name, text in (editor.data or {}).items() if name != "version"}
+    case = escalation_case(request, pk)
+    return show(request, case, editor=replace(editor, case=case, data=data).judged())

@@ -112,3 +112,17 @@ def test_the_command_says_it_as_json_and_with_its_exit_code(cast, capsys, tmp_pa
 def test_the_command_names_the_flows_there_are(cast):
     with pytest.raises(CommandError, match="orders"):
         call_command("drill", "nobody")
+
+
+def test_check_and_doctor_say_which_flows_are_held(cast, gate, settings):
+    from handoffs import doctor
+    from handoffs.checks import check_readiness
+
+    flows.register(flow(require_drill=False))
+    named = {found.obj for found in check_readiness(None, databases=["default"])}
+    assert {"orders", "tickets"} <= named
+    assert "faulty" not in named
+    assert "orders" in doctor.readiness().todo
+    settings.HANDOFFS_REQUIRE_DRILL = False
+    assert doctor.readiness().is_well
+    assert check_readiness(None, databases=["default"]) == []

@@ -436,3 +436,15 @@ def test_shapes_know_labels_help_and_facts():
     assert (fields["level"].sort, fields["level"].nullable) == (Sort.CHOICE, True)
     assert fields["pet"].sort is Sort.VARIANT
     assert fields["extra"].sort is Sort.JSON
+
+
+def test_a_new_item_begins_with_null_where_null_is_allowed_and_is_no_mistake_yet():
+    text = sent()
+    form = pressed(posted(SchemaForm(SHAPE, text)), "add:/lines", text)
+    assert data_of(form)["lines"][2] == {}
+    text = sent(other=None)
+    form = pressed(posted(SchemaForm(SHAPE, text)), "fill:/other", text)
+    assert data_of(form)["other"] == {"city": None}
+    form = form.with_violations(check(Everything, form.text, side=Side.RETURNS).violations)
+    assert [node.pointer for node in form.broken] == [], "what was just added stays where it is"
+    assert [node.pointer for node in form.root.walk() if node.errors] == ["/other/street"]

@@ -39,9 +39,7 @@ class Command(PlainCommand):
         parser.add_argument("--seed", type=int, help="makes the same mutants again (a new one is drawn otherwise)")
         parser.add_argument("--json", action="store_true", help="tell it as JSON")
         parser.add_argument("--junit", type=Path, metavar="FILE", help="write a JUnit report as well")
-        parser.add_argument(
-            "--keep", action="store_true", help="keep every case, not only those that failed"
-        )
+        parser.add_argument("--keep", action="store_true", help="keep every case, not only those that failed")
 
     def handle(self, *args: Any, **options: Any) -> None:
         flow = named_flow(options["flow"])
