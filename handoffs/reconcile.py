@@ -58,3 +58,4 @@ def seen(name: str) -> None:
     """Note that this reconciler is alive, and forget processes that ended long ago."""
     repairs.seen(name=name, kind="reconciler")
     repairs.forget_silent(FORGOTTEN_AFTER)
+    idempotency.forget_old_keys()
