@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from handoffs import dispatch
-from handoffs.actions import drills, repairs
+from handoffs.actions import drills, idempotency, repairs
 from handoffs.errors import QueueServerAway
 
 logger = logging.getLogger(__name__)
