@@ -40,7 +40,7 @@ def test_a_claim_of_what_somebody_has_is_a_conflict_and_taking_over_is_not(bob, 
     escalations.claim(escalation_id=escalation.pk, by=cast.alice)
     response = bob.post(url(escalation, "claim/"))
     assert response.status_code == 409
-    assert "Alice Ek has it now." in text_of(response)
+    assert "Alice Ek has it" in text_of(response)
     found = form(bob.get(url(escalation)), "/claim/")
     assert found.data["take_over"] == "1"
     send_with(bob, found, {})

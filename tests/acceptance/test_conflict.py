@@ -135,3 +135,18 @@ def test_the_page_leads_to_where_the_record_waits_now(bob, alice, cast):
     waiting = escalation.record.escalations.unresolved().get()
     assert f"Open ESC-{waiting.pk}, where it waits now" in text_of(response)
     assert not [f for f in forms(response) if f.action.endswith("/fix/")]
+
+
+def test_taking_over_goes_on_with_what_was_typed(bob, cast):
+    escalation = refused()
+    his = form(bob.get(url(escalation)), "/fix/")
+    escalations.claim(escalation_id=escalation.pk, by=cast.alice)
+    response = send_with(bob, his, {"/purchase_order": "PO-bob"})
+    assert response.status_code == 409
+    shown = send_with(bob, form(response, "/fix/"), {"op": "again"})
+    assert shown.status_code == 200
+    escalation.refresh_from_db()
+    assert escalation.assignee == cast.bob
+    assert send_with(bob, form(shown, "/fix/"), {}).status_code == 302
+    escalation.refresh_from_db()
+    assert escalation.resolution == "fix"
