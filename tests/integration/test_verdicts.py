@@ -143,6 +143,14 @@ def test_a_fix_may_not_change_a_carried_fact(cast):
     assert fresh(record).step == "approve"
 
 
+def test_a_fix_after_the_due_time_is_taken_while_the_record_is_still_open(cast):
+    record, escalation = refused(cast)
+    Escalation.objects.update(due_at=escalation.opened_at - timedelta(minutes=5))
+    body = edited(record.payload, purchase_order="LATE")
+    verdicts.fix(escalation_id=escalation.pk, by=cast.bob, seen=seen(escalation), body=body)
+    assert run_again(record).status == "completed"
+
+
 def test_approve_takes_the_output_as_it_was(cast):
     record, escalation = unsure(cast)
     verdicts.approve(escalation_id=escalation.pk, by=cast.bob, seen=seen(escalation, escalation.result.output))
