@@ -65,7 +65,7 @@ def _unreachable(alias: str) -> Iterator[CheckMessage]:
         return
     # Two columns only, so that a column that a pending migration adds is not asked for.
     owners = dict(queue._default_manager.using(alias).values_list("slug", "owner__is_active"))
-    for slug, places in _queues_in_use().items():
+    for slug, places in queues_in_use().items():
         if slug not in owners:
             hint = f"Create the queue {slug!r} and give it an owner: nothing that stops there can be seen before."
             yield Warning(f"The queue {slug!r} does not exist.", hint=hint, obj=", ".join(places), id="handoffs.W020")
@@ -91,7 +91,8 @@ def check_readiness(
     ]
 
 
-def _queues_in_use() -> dict[str, list[str]]:
+def queues_in_use() -> dict[str, list[str]]:
+    """The queues that the declared flows name, each with the places that do, like `invoices/check`."""
     used: dict[str, list[str]] = {}
     for flow in flows.declared().values():
         if flow.name == asks.FLOW:  # each ask names its own queue

@@ -53,17 +53,18 @@ class Sample(Protocol):
 
 
 @contextmanager
-def interrupted_by_sigterm() -> Iterator[None]:
-    """SIGTERM does what Ctrl-C does."""
+def interrupted_by_signals() -> Iterator[None]:
+    """SIGTERM does what Ctrl-C does, and Ctrl-C does it even where a shell started this in the background."""
 
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def beside_server(state_dir: Path, words: Sequence[str]) -> int:

@@ -12,12 +12,11 @@ from django.db import Error as DatabaseError
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from handoffs import dispatch, embedded
+from handoffs import checks, dispatch, embedded
 from handoffs.flows import declared
 from handoffs.insight.recoverability import MOST, lost_records, open_records
 from handoffs.models import Heartbeat, Queue, sql
 from handoffs.readiness import held_flows, why_not
-from handoffs.states import INTAKE
 
 ALIVE = timedelta(seconds=60)  # since the last heartbeat; there is one each 15 s
 SHOWN = 5  # single things in one finding
@@ -118,10 +117,9 @@ def flows() -> Finding:
 
 def queues() -> Finding:
     """Whether there is a queue wherever a record may stop."""
-    places = [(flow, place) for flow in declared().values() for place in (INTAKE, *(s.name for s in flow.steps))]
-    named = {flow.queue_of(place): f"{flow.name}, {place}" for flow, place in reversed(places)}
+    named = checks.queues_in_use()
     there = set(Queue.objects.values_list("slug", flat=True))
-    missing = [f"{slug} (needed by {where})" for slug, where in named.items() if slug not in there]
+    missing = [f"{slug} (needed by {', '.join(places)})" for slug, places in named.items() if slug not in there]
     if missing:
         todo = "Create them in the admin, each with an owner."
         return Finding("queues", False, f"{len(missing)} that flows name do not exist.", todo, _first(missing))

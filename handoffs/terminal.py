@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -51,6 +52,15 @@ def record_tables(rows: Iterable[tuple[str, Standing]]) -> Iterator[RenderableTy
             many = "record waits" if len(listed) == 1 else "records wait"
             yield Text.assemble("\n ", (queue, "bold"), f", owned by {owner}: {len(listed)} {many}")
         yield _rows_of(listed, widths)
+
+
+def without_common_folder(rows: Sequence[tuple[str, Standing]]) -> list[tuple[str, Standing]]:
+    """The same rows, without the folder that all names have in common."""
+    folders = {os.path.dirname(name) for name, _ in rows}
+    if "" in folders or len({folder.startswith(os.sep) for folder in folders}) > 1:
+        return list(rows)
+    common = os.path.commonpath(folders)
+    return [(os.path.relpath(name, common), one) for name, one in rows]
 
 
 def _rows_of(rows: Iterable[tuple[str, Standing]], widths: Sequence[int]) -> Table:

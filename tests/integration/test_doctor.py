@@ -71,7 +71,7 @@ def test_each_lack_says_what_to_do_and_ends_with_1(cast, settings, tmp_path):
         "REDIS_URL is not set",
         "Start one: manage.py worker --queue default",
         "run manage.py reconcile",
-        "invoice-exceptions (needed by invoices, ",
+        "invoice-exceptions (needed by invoices/intake, ",
     ):
         assert line in said
 
@@ -129,6 +129,13 @@ def test_owner_who_left_is_named(healthy, cast):
     finding = found("owners")
     assert "approvals: alice" in finding.details
     assert not finding.is_well
+
+
+def test_flow_that_is_held_without_a_green_drill_is_named(healthy, settings):
+    settings.HANDOFFS_REQUIRE_DRILL = True
+    finding = found("readiness")
+    assert not finding.is_well
+    assert any("was never drilled: manage.py drill" in detail for detail in finding.details)
 
 
 def test_installation_without_flows_is_told(healthy):

@@ -89,7 +89,12 @@ def test_summary_counts_by_status_and_reason(cast, folder):
 def test_list_has_a_line_for_each_record(cast, folder):
     _, said, _ = taken_in(folder, "--list")
     assert "Order exceptions, owned by Alice Ek: 1 record waits" in said
-    assert "c.json" in said
+    assert {line.split()[0] for line in said.splitlines() if ".json" in line} == {
+        "a-broken.json",
+        "b/a.json",
+        "b/z.json",
+        "c.json",
+    }
 
 
 def test_path_that_is_not_there_is_named_and_the_others_are_taken(cast, folder):

@@ -12,7 +12,7 @@ from django.core.management.base import CommandError, CommandParser
 from rich.text import Text
 
 from handoffs import serving, terminal
-from handoffs.demo import Samples, Worker, beside_server, interrupted_by_sigterm, samples, set_up_site
+from handoffs.demo import Samples, Worker, beside_server, interrupted_by_signals, samples, set_up_site
 from handoffs.demo_people import Login, logins, set_up_people, set_up_queues
 from handoffs.management.plain import PlainCommand
 
@@ -37,7 +37,7 @@ class Command(PlainCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         wanted = (options["state_dir"] or settings.STATE_DIR).resolve()
-        with interrupted_by_sigterm():
+        with interrupted_by_signals():
             if wanted == settings.STATE_DIR and settings.REDIS_URL:
                 self._show(options)
             else:

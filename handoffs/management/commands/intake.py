@@ -132,6 +132,7 @@ class Command(PlainCommand):
         self.console.print(f"{run.files:,} {'file' if run.files == 1 else 'files'}: {', '.join(said)}.")
         if run.standings and one_by_one:
             rows = [(one.name, run.standings[one.record_id]) for one in run.records if one.record_id]
+            rows = terminal.without_common_folder(rows)
             self.console.print(*terminal.record_tables(rows), sep="\n")
         elif run.standings:
             self.console.print(terminal.summary_table(run.standings.values()))
