@@ -93,7 +93,7 @@ def set_up_site() -> dict[str, str]:
     stored = sum(version.created for version in versions)
     return {
         "database": _database_name(),
-        "job queue": "Valkey of its own, on a private socket" if _is_embedded() else dispatch.server_name(),
+        "job queue": "a server of its own, on a private socket" if _is_embedded() else dispatch.server_name(),
         "static files": str(settings.STATIC_ROOT),
         "contracts": f"{len(versions)}, " + (f"{stored} in a new version" if stored else "all known"),
     }

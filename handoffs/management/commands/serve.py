@@ -36,7 +36,8 @@ class Command(PlainCommand):
                 options["host"], options["port"], threads=options["threads"], proxy=options["proxy"]
             )
         except (OSError, ValueError) as error:
-            raise CommandError(f"Can't listen on {options['host']}, port {options['port']}: {error}") from error
+            said = getattr(error, "strerror", None) or error
+            raise CommandError(f"Can't listen on {options['host']}, port {options['port']}: {said}.") from error
         self.stdout.write(f"Serving on http://{options['host']}:{serving.port_of(server)}/ · Ctrl-C stops")
         self.stdout.flush()
         server.run()
