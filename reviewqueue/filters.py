@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -28,7 +28,7 @@ from reviewqueue.durations import read_span
 from reviewqueue.models import User
 from reviewqueue.paging import Order
 from reviewqueue.requests import midnight, start_of_day
-from reviewqueue.searching import LONGEST_WORD, in_texts, reference
+from reviewqueue.searching import LONGEST_WORD, Places, holding
 
 VIEWS = {
     "mine": _("Mine"),
@@ -93,7 +93,9 @@ class ListFilter(FilterSet, Generic[M]):
     queue = AnyOf(field_name="queue__slug", label=_("Queue"))
     flow = AnyOf(field_name="flow", label=_("Flow"))
     step = AnyOf(field_name="step", label=_("Step"))
-    q = CharFilter(method="search", label=_("Search"), max_length=LONGEST_WORD)
+    places: ClassVar[Places]
+
+    q = CharFilter(method="leave", label=_("Search"), max_length=LONGEST_WORD)
 
     @property
     def order(self) -> Order:
@@ -135,12 +137,24 @@ class ListFilter(FilterSet, Generic[M]):
         """One value as understood; None where there is none, or it means nothing."""
         return self.form.cleaned_data.get(name) if self.form.is_bound and not self.form.errors.get(name) else None
 
+    def filter_queryset(self, queryset: QuerySet[M]) -> QuerySet[M]:
+        found: QuerySet[M] = super().filter_queryset(queryset)
+        # Last, so that the other filters have narrowed what is searched.
+        return holding(found, self.order, self.said("q"), self.places) if self.said("q") else found
+
     def leave(self, rows: QuerySet[M], name: str, value: str) -> QuerySet[M]:
         return rows
 
 
 class EscalationFilter(ListFilter[Escalation]):
     """Escalations of one view."""
+
+    places = Places(
+        numbers={"ESC": "pk", "REC": "record"},
+        record="record__",
+        names=("record__title", "record__external_id"),
+        bodies=("record__payload", "result__output"),
+    )
 
     view = only(TITLES, label=_("View"))
     kind = AnyOf(field_name="kind", label=_("Kind"), choices=labels.choices(labels.KINDS))
@@ -180,6 +194,7 @@ class EscalationFilter(ListFilter[Escalation]):
     ) -> None:
         super().__init__(query, Escalation.objects.visible_to(user), queues=queues, flows=flows)
         self.user, self.now = user, now
+        self.ids = {person.username: person.pk for person in people}
         names = [(person.username, person.display_name) for person in people]
         self.filters["age_gt"].extra["widget"] = forms.Select(choices=_ages(query.get("age_gt", "")))
         self.offer("assignee", [(NOBODY, str(_("nobody yet"))), *names])
@@ -195,11 +210,11 @@ class EscalationFilter(ListFilter[Escalation]):
         chosen = BY_DUE if self.said("sort") == "due" else URGENT
         return fixed.get(self.view_name, chosen)
 
-    def filter_queryset(self, queryset: EscalationQuerySet) -> QuerySet[Escalation]:
+    def filter_queryset(self, queryset: QuerySet[Escalation]) -> QuerySet[Escalation]:
+        visible = cast(EscalationQuerySet, queryset)
         asked_days = self.view_name == "decided" and (self.said("since") or self.said("until"))
-        seen = queryset.decided() if asked_days else in_view(queryset, self.view_name, self.user, self.now)
-        found: QuerySet[Escalation] = super().filter_queryset(seen)
-        return found
+        seen = visible.decided() if asked_days else in_view(visible, self.view_name, self.user, self.now)
+        return super().filter_queryset(seen)
 
     @property
     def _moment(self) -> str:
@@ -224,18 +239,7 @@ class EscalationFilter(ListFilter[Escalation]):
         return rows.filter(opened_at__lt=self.now - value)
 
     def had_by(self, rows: QuerySet[Escalation], name: str, value: str) -> QuerySet[Escalation]:
-        return rows.filter(assignee=None) if value == NOBODY else rows.filter(assignee__username=value)
-
-    def search(self, rows: QuerySet[Escalation], name: str, value: str) -> QuerySet[Escalation]:
-        text = in_texts(
-            value, names=("record__title", "record__external_id"), bodies=("record__payload", "result__output")
-        )
-        if found := reference(value):
-            prefix, number = found
-            exact = Q(pk=number) if prefix != "REC" else Q()
-            exact |= Q(record=number) if prefix != "ESC" else Q()
-            text = exact if prefix else exact | text
-        return rows.filter(text)
+        return rows.filter(assignee=None if value == NOBODY else self.ids[value])
 
 
 def _ages(said: str) -> list[tuple[str, Any]]:
@@ -264,16 +268,11 @@ def in_view(escalations: EscalationQuerySet, view: str, user: User, now: datetim
 class RecordFilter(ListFilter[Record]):
     """Records, newest first."""
 
+    places = Places(
+        numbers={"ESC": "escalations", "REC": "pk"}, record="", names=("title", "external_id"), bodies=("payload",)
+    )
+
     status = AnyOf(field_name="status", label=_("Status"), choices=labels.choices(labels.STATUSES))
 
     def __init__(self, query: QueryDict, *, user: User, queues: Sequence[Queue], flows: Sequence[Flow]) -> None:
         super().__init__(query, Record.objects.visible_to(user), queues=queues, flows=flows)
-
-    def search(self, rows: QuerySet[Record], name: str, value: str) -> QuerySet[Record]:
-        text = in_texts(value, names=("title", "external_id"), bodies=("payload",))
-        if found := reference(value):
-            prefix, number = found
-            exact = Q(pk=number) if prefix != "ESC" else Q()
-            exact |= Q(escalations=number) if prefix != "REC" else Q()
-            text = exact if prefix else exact | text
-        return rows.filter(text)

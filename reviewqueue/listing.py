@@ -7,11 +7,13 @@ from typing import Any, Generic, TypeVar
 
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from reviewqueue.addresses import Address
 from reviewqueue.filters import ListFilter
 from reviewqueue.paging import Page, page
+from reviewqueue.searching import SEARCHED, reference
 
 M = TypeVar("M", bound=Model)
 PLACE = "after"
@@ -46,6 +48,16 @@ class Listing(Generic[M]):
     @property
     def is_narrowed(self) -> bool:
         return any(key not in NOT_CHIPS for key, _value in self.address.choices)
+
+    @property
+    def note(self) -> str:
+        """How far a search looks; empty where there is none, or it is by number."""
+        text = self.found.said("q") or ""
+        if not text or ((said := reference(text)) and said[0]):
+            return ""
+        return _("Words are looked for in the first %(rows)s of a view; numbers and whole ids in all of it.") % {
+            "rows": number_format(SEARCHED, force_grouping=True)
+        }
 
     @property
     def cleared_url(self) -> str:

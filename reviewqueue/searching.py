@@ -1,14 +1,42 @@
-"""Finding records by what people have at hand: a number, an external id, a word of the title or of the body."""
+"""Finding records by what people have at hand: a number, an external id, a word of the title or of the body.
+
+A number or a whole external id is looked up in an index. Words are looked for in the first SEARCHED rows of a list
+only, because no index holds them: reading all bodies of a large table would keep a page waiting for seconds.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
 
-from django.db.models import Q
+from django.core.exceptions import EmptyResultSet
+from django.db import connection
+from django.db.models import F, Model, Q, QuerySet
+
+from handoffs.flows import declared
+from reviewqueue.counting import CAP
+from reviewqueue.paging import Order
 
 LONGEST_WORD = 200
+SEARCHED = 20_000
 _REFERENCE = re.compile(r"(?:(ESC|REC)-?)?([0-9]{1,18})", re.IGNORECASE)
+M = TypeVar("M", bound=Model)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a list's rows have what people search for: lookup paths from the row.
+
+    `numbers` maps a reference's prefix to the field with that number; `record` leads to the record ("" on a record).
+    """
+
+    numbers: Mapping[str, str]
+    record: str
+    names: tuple[str, ...]
+    bodies: tuple[str, ...]
 
 
 def reference(text: str) -> tuple[str, int] | None:
@@ -17,12 +45,54 @@ def reference(text: str) -> tuple[str, int] | None:
     return ((found[1] or "").upper(), int(found[2])) if found else None
 
 
-def in_texts(text: str, *, names: tuple[str, ...], bodies: tuple[str, ...]) -> Q:
-    """Rows that hold the text in one of some fields. In bodies also as JSON may write it: `M\\u00fcller`, `\\"`."""
+def holding(rows: QuerySet[M], order: Order, text: str, places: Places) -> QuerySet[M]:
+    """The rows that hold a text. Takes one or two queries.
+
+    A term that very many rows hold is left to the database, which finds a page of those soon.
+    """
+    if (said := reference(text)) and said[0]:
+        return rows.filter(**{places.numbers[said[0]]: said[1]})
+    exact = Q(**{f"{places.record}flow__in": list(declared()), f"{places.record}external_id": text})
+    if said:
+        for field in places.numbers.values():
+            exact |= Q(**{field: said[1]})
+    near = _near(rows, order, text, places)
+    if len(near) > CAP:
+        return rows.filter(exact | in_texts(text, places))
+    whole = list(rows.filter(exact).values_list("pk", flat=True)[:CAP])
+    return rows.filter(pk__in={*near, *whole})
+
+
+def in_texts(text: str, places: Places) -> Q:
+    """Rows that hold the text in one of the fields, wherever they stand in the list."""
     found = Q()
-    for name in (*names, *bodies):
-        found |= Q(**{f"{name}__icontains": text})
-    for written in {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]} - {text}:
-        for name in bodies:
-            found |= Q(**{f"{name}__icontains": written})
+    for field, spelling in _spellings(text, places):
+        found |= Q(**{f"{field}__icontains": spelling})
     return found
+
+
+def _spellings(text: str, places: Places) -> list[tuple[str, str]]:
+    """(field, text) to look for. In bodies also as JSON may write it: `M\\u00fcller`, `\\"`."""
+    written = {text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
+    plain = [(name, text) for name in places.names]
+    return plain + [(body, spelling) for body in places.bodies for spelling in sorted(written)]
+
+
+def _near(rows: QuerySet[M], order: Order, text: str, places: Places) -> list[int]:
+    """The ids of up to CAP + 1 of the first SEARCHED rows that hold the text.
+
+    The limit stands inside, so that the database cannot look at the texts of other rows first.
+    """
+    fields = (*places.names, *places.bodies)
+    alias = {field: f"text_{n}" for n, field in enumerate(fields)}
+    first = rows.order_by(*order.fields).values(row=F("pk"), **{alias[field]: F(field) for field in fields})[:SEARCHED]
+    try:
+        sql, params = first.query.sql_with_params()
+    except EmptyResultSet:
+        return []
+    looked_for = _spellings(text, places)
+    where = " OR ".join(f"UPPER({alias[field]}) LIKE UPPER(%s) ESCAPE '\\'" for field, _spelling in looked_for)
+    likes = [f"%{connection.ops.prep_for_like_query(spelling)}%" for _field, spelling in looked_for]
+    with connection.cursor() as cursor:
+        cursor.execute(f'SELECT "row" FROM ({sql}) AS near WHERE {where} LIMIT {CAP + 1}', [*params, *likes])  # noqa: S608
+        return [row[0] for row in cursor.fetchall()]
