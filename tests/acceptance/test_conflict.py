@@ -11,6 +11,7 @@ from handoffs.actions import escalations, verdicts
 from handoffs.actions.verdicts import Seen
 from tests.acceptance.stopped import asked, refused, unsure, url
 from tests.browsing import form, forms, send_with, text_of
+from tests.cast import work
 
 pytestmark = pytest.mark.django_db
 
@@ -65,7 +66,7 @@ def test_what_is_still_open_takes_the_changes_on_top_of_what_is_there_now(bob, a
     assert escalation.resolution == "fix"
 
 
-def test_his_changes_go_on_top_of_another_body(bob, cast):
+def test_a_body_that_changed_meanwhile_is_a_conflict(bob, cast):
     escalation = unsure()
     his = form(bob.get(url(escalation)), "/fix/")
     changed = json.dumps({"number": "A-1", "purchase_order": "PO-new", "total": 77})
@@ -123,8 +124,6 @@ def test_a_form_without_a_version_decides_nothing(bob):
 
 
 def test_the_page_leads_to_where_the_record_waits_now(bob, alice, cast):
-    from tests.cast import work
-
     escalation = refused()
     his = form(bob.get(url(escalation)), "/close/")
     fixed = json.dumps({"number": "A-1", "purchase_order": "P", "total": 9000})

@@ -9,6 +9,7 @@ import pytest
 
 from handoffs import Result
 from handoffs.actions import escalations
+from handoffs.models import Escalation
 from tests import sample_flows
 from tests.acceptance.stopped import asked, failed, unreadable, url
 from tests.browsing import form, send_with, text_of
@@ -110,8 +111,6 @@ def test_titles_evidence_and_usage_are_text(bob):
     )
     opened(document())
     work()
-    from handoffs.models import Escalation
-
     for response in pages(bob, Escalation.objects.get()):
         assert_harmless(response)
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from handoffs.models import Record
+from handoffs.models import Membership, Record
 from tests.acceptance.stopped import go_on, refused, url
 from tests.browsing import form, forms, send_with, text_of
 from tests.cast import document, fresh, opened, work
@@ -122,8 +122,6 @@ def test_every_tab_of_every_state_opens(bob):
 
 
 def test_there_is_nothing_to_do_on_a_record_for_a_viewer(client, cast):
-    from handoffs.models import Membership
-
     record = opened(document())
     Membership.objects.create(queue=record.queue, user=cast.charlie, role="viewer")
     client.force_login(cast.charlie)
