@@ -6,6 +6,7 @@ has ended is committed in small batches, each together with the starts of the ne
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -16,6 +17,7 @@ from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 
+from django.db import Error as DatabaseError
 from django.db import close_old_connections, connection
 
 from handoffs import conf, dispatch, runner
@@ -26,7 +28,9 @@ from handoffs.crashpoints import reach
 from handoffs.flows import Step, declared
 from handoffs.models.queues import forget_queues
 
+logger = logging.getLogger(__name__)
 FLUSH = 0.25  # seconds after which ended attempts are committed although others of the batch still wait
+AGAIN = 2.0  # seconds, at most, after which leases that could not be renewed are renewed
 RELEASED = Failure("stopped", "The worker was asked to stop.", released=True)
 
 
@@ -97,8 +101,8 @@ class Drain:
         """Take more work; whether there was any, refused records included."""
         claimed = work.claim_ready(job_queue=self.job_queue, actor=self.actor, limit=self.limit)
         reach("after_claim")
-        if claimed.moved == self.limit:
-            dispatch.ring(self.job_queue)  # there may be more: an idle worker can join in
+        if claimed.more:
+            dispatch.ring(self.job_queue)  # an idle worker can join in
         self.take(claimed.started)
         return claimed.moved > 0
 
@@ -176,19 +180,23 @@ class Drain:
 class Leases:
     """Renews the leases of all that a worker holds, from a thread of its own, while the worker's code is busy.
 
-    One that hangs in a thread is given up when its step's time is over.
+    One that hangs in a thread is given up when its step's time is over. A database that is away is asked again.
     """
 
     def __init__(self) -> None:
         self._held: dict[int, Started] = {}
+        self._due: dict[int, float] = {}
         self._begun: dict[int, float] = {}
         self._lock = threading.Lock()
-        self._ended = threading.Event()
+        self._changed = threading.Event()
+        self._ended = False
         self._thread: threading.Thread | None = None
 
     def hold(self, started: Started) -> None:
         with self._lock:
             self._held[started.record_id] = started
+            self._due[started.record_id] = time.monotonic() + started.step.lease_seconds / 3
+        self._changed.set()  # its lease may be shorter than all that the thread knows of
         if self._thread is None:
             self._thread = threading.Thread(target=self._renew, name="leases", daemon=True)
             self._thread.start()
@@ -203,22 +211,39 @@ class Leases:
 
     def let_go(self, record_id: int) -> None:
         with self._lock:
-            self._held.pop(record_id, None)
-            self._begun.pop(record_id, None)
+            for kept in (self._held, self._due, self._begun):
+                kept.pop(record_id, None)
 
     def end(self) -> None:
-        self._ended.set()
+        self._ended = True
+        self._changed.set()
         if self._thread:
             self._thread.join(timeout=5)
 
     def _renew(self) -> None:
-        while not self._ended.wait(self._pause()):
-            with self._lock:
-                held = {record_id: one.attempt for record_id, one in self._held.items()}
-            if held:
-                work.renew(held)
+        while not self._ended:
+            self._changed.wait(self._pause())
+            self._changed.clear()
+            try:
+                self._renew_due()
+            except DatabaseError as error:
+                logger.warning("leases not renewed, trying again: %s", type(error).__name__)
+                connection.close()
         connection.close()
 
-    def _pause(self) -> float:
+    def _renew_due(self) -> None:
+        now = time.monotonic()
         with self._lock:
-            return min((one.step.lease_seconds for one in self._held.values()), default=3.0) / 3
+            due = {i: one for i, one in self._held.items() if self._due[i] <= now}
+            for record_id, one in due.items():  # soon again if this fails, in its time if it does not
+                self._due[record_id] = now + min(one.step.lease_seconds / 10, AGAIN)
+        if due:
+            work.renew({record_id: one.attempt for record_id, one in due.items()})
+        with self._lock:
+            for record_id, one in due.items():
+                if self._held.get(record_id) is one:
+                    self._due[record_id] = now + one.step.lease_seconds / 3
+
+    def _pause(self) -> float | None:
+        with self._lock:
+            return max(min(self._due.values()) - time.monotonic(), 0.0) if self._due else None

@@ -14,7 +14,7 @@ from handoffs.actions.starts import nobody
 from handoffs.actions.work import Failure, hand_back, outputs_of, settle
 from handoffs.actions.writing import carry_out
 from handoffs.crashpoints import reach
-from handoffs.errors import UnknownFlow, UnknownStep
+from handoffs.errors import UnknownStep
 from handoffs.flows import Flow, Step, declared, get_flow
 from handoffs.models import Alert, Heartbeat, Record, sql
 from handoffs.models.moves import RecordRow, rows_where
@@ -40,34 +40,30 @@ def _repair(where: str, params: list[object], decide: Callable[[RecordRow, datet
 def expire_leases(*, only: int | None = None) -> int:
     """End running attempts whose lease ran out: hand back those of a claim of many, count the try of one alone."""
     which, params = _which(only)
-    return _repair(f"status = 'running' AND lease_expires_at <= %s{which}", ["now", *params], _expired)
+    flows = list(declared())  # others' records are left to a process that knows their flow, and must not fill a batch
+    known = f"flow IN ({', '.join(['%s'] * len(flows))})" if flows else "false"
+    due = f"status = 'running' AND lease_expires_at <= %s AND {known}{which}"
+    return _repair(due, ["now", *flows, *params], _expired)
 
 
 def _which(only: int | None) -> tuple[str, list[object]]:
     return ("", []) if only is None else (" AND id = %s", [only])
 
 
-def _expired(row: RecordRow, at: datetime) -> Plan | None:
-    found = _declared_step(row)
-    if found is None:
-        return None
-    flow, step = found
+def _expired(row: RecordRow, at: datetime) -> Plan:
+    flow = get_flow(row.flow)
     plan = Plan(row, flow, at, ACTOR)
+    if not _has(flow, row.step):  # ready again, it will be stranded in its time
+        hand_back(plan, Failure(engine.LEASE_LOST, "Its step is gone from the code."), alone=True)
+        return plan
+    step = flow.step(row.step)
     since = row.started_at.strftime("%H:%M:%S UTC") if row.started_at else "its start"
     judgement = engine.lease_ran_out(step, claimed_with=row.claimed_with, tries_left=row.tries_left, silent_since=since)
     if judgement.event is Event.RELEASE:
-        hand_back(plan, step, Failure(judgement.code, judgement.sentence), alone=True)
+        hand_back(plan, Failure(judgement.code, judgement.sentence), alone=True)
     else:
         settle(plan, step, judgement, {})
     return plan
-
-
-def _declared_step(row: RecordRow) -> tuple[Flow, Step] | None:
-    try:
-        flow = get_flow(row.flow)
-        return flow, flow.step(row.step)
-    except (UnknownFlow, UnknownStep):
-        return None
 
 
 def ask_people(*, only: int | None = None) -> int:

@@ -64,6 +64,7 @@ class Claimed:
 
     moved: int
     started: list[Started]
+    more: bool  # it saw ready records that it left to others
 
 
 # --- claim -----------------------------------------------------------------------------------------------------------
@@ -80,7 +81,7 @@ def claim_ready(*, job_queue: str, actor: str, limit: int) -> Claimed:
         limit=limit,
         order="available_at, id",
     )
-    return _enter_all(_alone_or_together(rows), at, actor, lambda s: s.by == "worker" and s.job_queue == job_queue)
+    return _enter_all(rows, limit, at, actor, lambda s: s.by == "worker" and s.job_queue == job_queue)
 
 
 @transaction.atomic
@@ -91,7 +92,7 @@ def claim_step(*, flow: Flow, step: Step, actor: str, limit: int) -> Claimed:
     rows = rows_where(
         f"status = 'ready' AND available_at <= %s AND {known}", [at, *names], limit=limit, order="available_at, id"
     )
-    return _enter_all(_alone_or_together(rows), at, actor, lambda s: s is step)
+    return _enter_all(rows, limit, at, actor, lambda s: s is step)
 
 
 def _known_steps(wanted: Callable[[Step], bool]) -> tuple[str, list[str]]:
@@ -114,13 +115,17 @@ def _alone_or_together(rows: list[RecordRow]) -> list[RecordRow]:
     return [row for row in rows if not row.alone]
 
 
-def _enter_all(rows: Sequence[RecordRow], at: datetime, actor: str, may_start: Callable[[Step], bool]) -> Claimed:
-    claimer = Claimer(actor, may_start, len(rows))
-    plans = [plan for row in rows if (plan := _entering(row, at, claimer))]
+def _enter_all(
+    rows: list[RecordRow], limit: int, at: datetime, actor: str, may_start: Callable[[Step], bool]
+) -> Claimed:
+    chosen = _alone_or_together(rows)
+    claimer = Claimer(actor, may_start, len(chosen))
+    plans = [plan for row in chosen if (plan := _entering(row, at, claimer))]
     won = carry_out(plans, at)
     reach("in_claim")
     dispatch.ring_for(won)
-    return Claimed(len(won), [plan.started for plan in won if plan.started])
+    more = len(rows) == limit or len(rows) > len(chosen)
+    return Claimed(len(won), [plan.started for plan in won if plan.started], more)
 
 
 def _entering(row: RecordRow, at: datetime, claimer: Claimer) -> Plan | None:
@@ -179,7 +184,7 @@ def end(plan: Plan, finished: Finished, claimer: Claimer) -> Judgement | None:
     row, ended = plan.row, finished.ended
     step = plan.flow.step(row.step)
     if isinstance(ended, Failure) and ended.released:
-        hand_back(plan, step, ended)
+        hand_back(plan, ended)
         return None
     judgement = _judge(step, row, finished)
     columns: dict[str, Any] = {}
@@ -223,19 +228,12 @@ def keep_late(plan: Plan, finished: Finished) -> None:
     plan.result(step, Side.RETURNS, Outcome.LATE, **late)
 
 
-def hand_back(plan: Plan, step: Step, failure: Failure, *, alone: bool = False) -> None:
+def hand_back(plan: Plan, failure: Failure, *, alone: bool = False) -> None:
     """Back to ready, with the try given back."""
     row = plan.row
     outcome = Outcome.LEASE_LOST if alone else Outcome.RELEASED
-    plan.result(
-        step.name,
-        Side.RETURNS,
-        outcome,
-        attempt=row.attempt,
-        started_at=row.started_at,
-        code=failure.code,
-        message=failure.sentence,
-    )
+    why = {"code": failure.code, "message": failure.sentence}
+    plan.result(plan.step, Side.RETURNS, outcome, attempt=row.attempt, started_at=row.started_at, **why)
     plan.happen(Event.RELEASE, Status.READY, code=failure.code)
     plan.set(tries_left=row.tries_left + 1, available_at=plan.at, alone=alone or row.alone)
 
