@@ -9,11 +9,10 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 
-from handoffs import asks
 from handoffs.actions.queues import create_queue
-from handoffs.flows import Flow, declared
+from handoffs.checks import queues_in_use
+from handoffs.flows import Flow
 from handoffs.models import Queue
-from handoffs.states import INTAKE
 
 REVIEWERS = (("ana", "Ana", "Ruiz"), ("bo", "Bo", "Lind"), ("cleo", "Cleo", "Adeyemi"))
 ADMIN = ("admin", "Admin", "")
@@ -55,10 +54,9 @@ def new_password() -> str:
 
 def queue_names(first: Sequence[Flow] = ()) -> list[str]:
     """The queues that the declared flows name, in the order in which a record may meet them; of some flows `first`."""
-    flows = dict.fromkeys([*first, *declared().values()])
-    named = [flow for flow in flows if flow.name != asks.FLOW]  # each ask names its own queue
-    places = [(flow, place) for flow in named for place in (INTAKE, *(s.name for s in flow.steps))]
-    return list(dict.fromkeys(flow.queue_of(place) for flow, place in places))
+    used = queues_in_use()
+    sooner = {flow.name for flow in first}
+    return sorted(used, key=lambda slug: not any(place.partition("/")[0] in sooner for place in used[slug]))
 
 
 def set_up_queues(first: Sequence[Flow] = ()) -> list[Queue]:
