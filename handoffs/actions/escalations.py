@@ -22,10 +22,10 @@ from handoffs.actions.plans import Plan
 from handoffs.actions.writing import carry_out
 from handoffs.errors import LostRace, NotAllowed, TransitionNotAllowed
 from handoffs.flows import get_flow
-from handoffs.models import Comment, Escalation, Queue, Record, sql
+from handoffs.models import Comment, Escalation, Membership, Queue, Record, sql
 from handoffs.models.escalations import EscalationQuerySet
 from handoffs.models.moves import lock
-from handoffs.states import ESCALATION_TRANSITIONS, EscalationEvent, EscalationState, Event
+from handoffs.states import ESCALATION_TRANSITIONS, EscalationEvent, EscalationState, Event, Role
 
 Person = Any  # AUTH_USER_MODEL
 
@@ -228,5 +228,7 @@ def looked_at(*, escalations: Iterable[int], by: Person) -> None:
 
 def people_of(queue: Queue) -> list[Person]:
     """The people who may decide in a queue, by name."""
-    people = get_user_model().objects.filter(is_active=True).order_by("first_name", "username", "pk")
-    return [p for p in people if Queue.objects.decidable_by(p).filter(pk=queue.pk).exists()]
+    members = Membership.objects.filter(queue=queue, role__in=[Role.REVIEWER, Role.OWNER]).values("user")
+    deciding = Q(is_superuser=True) | Q(pk__in=[queue.owner_id, queue.backup_id]) | Q(pk__in=members)
+    people = get_user_model().objects.filter(deciding, is_active=True)
+    return list(people.order_by("first_name", "username", "pk"))

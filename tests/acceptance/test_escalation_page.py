@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import process_time
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -279,6 +280,8 @@ def test_the_number_of_queries_does_not_grow_with_the_history(bob, cast):
     bob.get(url(escalation))
     few = queries(bob, escalation)
     for place in range(25):
+        person = get_user_model().objects.create_user(f"reviewer{place}")
+        Membership.objects.create(queue=escalation.queue, user=person)
         escalations.comment(record=escalation.record, by=cast.alice if place % 2 else cast.bob, text="x")
         escalations.claim(escalation_id=escalation.pk, by=cast.bob)
         refused(number=f"B-{place}")
