@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import traceback
+import warnings
 from collections.abc import Callable
 
 from django.db import connections
@@ -15,7 +16,9 @@ from handoffs import crashpoints
 def run(deed: Callable[[], object], *, crashpoint: str = "") -> int:
     """Do it in a fork; its exit code, negative where a signal ended it."""
     connections.close_all()  # a fork must not inherit a database connection
-    pid = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # the test runner has threads; the fork uses none of them
+        pid = os.fork()
     if pid == 0:
         _in_the_fork(deed, crashpoint)
     _, status = os.waitpid(pid, 0)

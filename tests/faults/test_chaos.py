@@ -1,113 +1,127 @@
-"""500 records with workers killed in mid-step and the job queue server wiped: they end as if nothing had happened."""
+"""500 records, with workers killed in mid-step and the job queue server wiped: they end as if nothing had happened."""
 
 from __future__ import annotations
 
 import json
 import os
-import random
-import signal
 import time
-from contextlib import suppress
+from contextlib import closing
 
 import pytest
 import redis
+from django.db import connection
 
+from handoffs import jobs
 from handoffs.actions.records import Opening, open_records
-from handoffs.contracts import dump
-from handoffs.models import Escalation, Record, Transition
+from handoffs.models import Escalation, Record
 from handoffs.models.history import verify
+from handoffs.reconcile import reconcile
 from tests import servers, workers
-from tests.faults.flows import Parcel, Shipped, ToLabel, Weighed, label, parcels
+from tests.faults import forks
+from tests.faults.flows import parcels
+from tests.faults.killers import Killer
 from tests.soundness import assert_sound
-from tests.workers import forks, listeners, start_worker
 
 pytestmark = [pytest.mark.faults, pytest.mark.redis, pytest.mark.django_db(transaction=True)]
 
-COUNT, DEADLY = 500, 250
-PATIENCE = 600.0  # seconds, on a machine that does other things as well
+COUNT, DEADLY, KILLS = 500, 250, 12
+PATIENCE = 240.0  # seconds
+LONG_AGO = "2026-01-01T00:00Z"
+WORKER = {"HANDOFFS_FLOWS": "tests.faults.flows", "HANDOFFS_PERIOD": "0.5", "HANDOFFS_BATCH": "20"}
+
+# Each try that was lost with its lease, with the number of starts in the same moment by the same worker.
+LOST_TRIES = """
+    SELECT t.record_id, t.step, t.event, count(n.id) FROM handoffs_transition t
+    JOIN handoffs_transition s ON s.record_id = t.record_id AND s.attempt = t.attempt AND s.event = 'start'
+    JOIN handoffs_transition n ON n.event = 'start' AND n.actor = s.actor AND n.happened_at = s.happened_at
+    WHERE t.code = 'lease_lost' AND t.event IN ('retry', 'escalate') GROUP BY t.id, t.record_id, t.step, t.event"""
 
 
-class Still:
-    """The context of an undisturbed run, for steps that look at nothing but their input."""
-
-    step, attempt, key = "label", 1, "1:ship"
-
-
-def is_broken(number: int) -> bool:
+def is_broken(number):
     return number % 20 == 7
 
 
-def body(number: int) -> dict[str, object]:
-    return {"number": number, "broken": is_broken(number), "deadly": number == DEADLY, "seconds": 0.02}
-
-
-def undisturbed(number: int) -> tuple[str, str, str]:
-    """(status, step, body) with which a record ends when nothing is killed but what kills itself."""
-    sent = Parcel(**body(number))
-    weighed = Weighed(**sent.model_dump(), grams=None if is_broken(number) else 100 + number)
-    if is_broken(number) or number == DEADLY:
-        return "escalated", "label", dump(weighed)
-    labelled = label(ToLabel(**weighed.model_dump()), Still)
-    return "completed", "ship", dump(Shipped(number=number, label=labelled.label, tracking=f"T-ship-{number}"))
-
-
-class Killer:
-    """Kills a process of the worker now and then: the one that runs a step, the one that listens, or both."""
-
-    def __init__(self, seed: int, worker: object) -> None:
-        self.random, self.worker, self.killed = random.Random(seed), worker, 0
-
-    def strike(self) -> None:
-        running, listening = forks(self.worker), listeners(self.worker)
-        chosen = self.random.choice([running[:1], listening[:1], running[:1] + listening[:1]])
-        for pid in chosen:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-                self.killed += 1
-
-
-def open_all() -> list[int]:
-    openings = [Opening(json.dumps(body(n)).encode(), f"P-{n}") for n in range(COUNT)]
+def open_all(prefix, seconds):
+    bodies = [
+        {"number": n, "broken": is_broken(n), "deadly": n == DEADLY, "seconds": seconds if n != DEADLY else 0.0}
+        for n in range(COUNT)
+    ]
+    openings = [Opening(json.dumps(body).encode(), f"{prefix}-{body['number']}") for body in bodies]
     return [one.record_id for one in open_records(flow=parcels, openings=openings, actor="agent:test")]
 
 
-def at_rest() -> bool:
-    return not Record.objects.filter(status__in=["ready", "running"]).exists()
+def ends(ids):
+    """By number: status, step and document, apart from how long its steps slept."""
+    rows = Record.objects.in_bulk(ids)
+    found = {}
+    for number, pk in enumerate(ids):
+        document = json.loads(rows[pk].payload)
+        document.pop("seconds", None)
+        found[number] = (rows[pk].status, rows[pk].step, document)
+    return found
 
 
-def run_with_kills(server, killer: Killer, kills: int) -> None:
+def left():
+    return Record.objects.filter(status__in=["ready", "running"]).count()
+
+
+def undisturbed():
+    """How 500 records end when nothing is killed but what kills itself."""
+    ids = open_all("U", seconds=0.0)
     until = time.monotonic() + PATIENCE
-    pause = 0.0
-    while not at_rest():
-        assert time.monotonic() < until, f"{Record.objects.filter(status__in=['ready', 'running']).count()} still wait"
-        if killer.killed < kills and time.monotonic() > pause:
-            killer.strike()
-            if killer.killed in {kills // 3, 2 * kills // 3}:
-                redis.Redis.from_url(server.url).flushall()
-            pause = time.monotonic() + killer.random.uniform(0.3, 1.5)
+    while left():
+        assert time.monotonic() < until
+        forks.run(lambda: jobs.drain("default", seconds=60))
+        Record.objects.filter(status="running").update(lease_expires_at=LONG_AGO)
+        reconcile()
+        Record.objects.filter(status="ready").update(available_at=LONG_AGO)
+    return ends(ids)
+
+
+def run_with_kills(server, killer, bells):
+    """Let the worker come to rest under strikes; how often the job queue server was wiped."""
+    flushes, started = 0, time.monotonic()
+    pause = started
+    while left():
+        assert time.monotonic() - started < PATIENCE, f"{left()} still wait after {PATIENCE:g} s"
+        now = time.monotonic()
+        if killer.killed < KILLS and now > pause and killer.strike():
+            pause = now + killer.random.uniform(0.2, 1.0)
+        if flushes < 3 and killer.killed > flushes * KILLS // 3:
+            bells.flushall()
+            flushes += 1
         time.sleep(0.05)
+    return flushes
+
+
+def lost_tries(ids):
+    with connection.cursor() as cursor:
+        cursor.execute(LOST_TRIES)
+        return [row for row in cursor.fetchall() if row[0] in set(ids)]
 
 
 def test_500_records_end_as_in_an_undisturbed_run(parcel_queue, tmp_path):
     seed = int(os.environ.get("SEED") or time.time())
     print("seed", seed)
-    ids = open_all()
-    env = {"HANDOFFS_FLOWS": "tests.faults.flows", "HANDOFFS_PERIOD": "0.5", "HANDOFFS_BATCH": "20"}
+    expected = undisturbed()
+    ids = open_all("P", seconds=0.02)
     with (
         servers.redis() as server,
-        start_worker(server.url, tmp_path / "worker.log", "--processes", "2", **env) as worker,
+        closing(redis.Redis.from_url(server.url)) as bells,
+        workers.start_worker(server.url, tmp_path / "worker.log", "--processes", "2", **WORKER) as worker,
     ):
-        workers.wait_for(lambda: Record.objects.filter(status="running").exists())
-        killer = Killer(seed, worker)
-        run_with_kills(server, killer, kills=10)
+        killer = Killer(seed, worker, most=2, spared={ids[DEADLY]})
+        flushes = run_with_kills(server, killer, bells)
+    print("strikes", dict(killer.strikes), "records hit", len(killer.hits), "flushes", flushes)
+    assert (killer.killed, flushes) == (KILLS, 3)
+
+    assert ends(ids) == expected
+    assert Escalation.objects.unresolved().filter(record__in=ids).count() == 26
     assert_sound()
-    ended = {r.pk: (r.status, r.step, r.payload) for r in Record.objects.all()}
-    assert ended == {pk: undisturbed(number) for number, pk in enumerate(ids)}
-    assert Escalation.objects.unresolved().count() == 26
-    deadly = ids[DEADLY]
-    lost = Transition.objects.filter(code="lease_lost", event__in=["retry", "escalate"])
-    assert lost.filter(record=deadly, step="label").count() == 3, "the deadly record uses up its own tries, alone"
-    others = lost.exclude(record=deadly)
-    assert not others.filter(event="escalate").exists()
-    assert others.count() <= killer.killed, "no try is lost but by a record that was claimed alone when it was struck"
-    assert [fault for record in Record.objects.all() for fault in verify(record)] == []
+    lost = lost_tries(ids)
+    assert {among for *_, among in lost} == {1}, "no try is lost but by a record that was claimed alone"
+    deadly = [event for record, step, event, _ in lost if (record, step) == (ids[DEADLY], "label")]
+    assert sorted(deadly) == ["escalate", "retry", "retry"]
+    others = [(record, event) for record, _, event, _ in lost if record != ids[DEADLY]]
+    assert all(event == "retry" and killer.hits[record] for record, event in others)
+    assert [fault for record in Record.objects.filter(pk__in=ids) for fault in verify(record)] == []
