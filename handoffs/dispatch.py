@@ -10,6 +10,7 @@ import logging
 import os
 import uuid
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, Protocol
 
 import django_rq
@@ -17,6 +18,7 @@ from django.conf import settings
 from django.db import connections, transaction
 from redis.exceptions import RedisError
 from rq import Worker
+from rq.exceptions import InvalidJobOperation
 from rq.job import Job
 
 from handoffs import children, conf
@@ -39,6 +41,11 @@ class Bell(Job):
             raise PermissionError(f"job {self.id} asks for a function that workers here do not run")
         found: Callable[..., Any] = super().func
         return found
+
+    def delete(self, *args: Any, **kwargs: Any) -> None:
+        """A bell that is gone already, with a wiped server or done by another worker too, was no failure."""
+        with suppress(InvalidJobOperation):
+            super().delete(*args, **kwargs)
 
 
 class Placed(Protocol):
