@@ -16,7 +16,7 @@ from handoffs.engine import Delivery
 from handoffs.errors import HandoffsError
 from handoffs.flows import get_flow
 from handoffs.insight.recoverability import lost_records
-from handoffs.models import Escalation, Record, sql
+from handoffs.models import Escalation, Record, StepResult, sql
 from handoffs.models.history import verify
 from handoffs.states import Side
 from tests.cast import document, opened
@@ -121,14 +121,14 @@ class Walk:
         newest = self.attempts[-6:] if self.chance.random() < 0.8 else self.attempts
         some = self.chance.sample(newest, min(len(newest), self.chance.choice([1, 2, 4])))
         serves = self.chance.choice([lambda step: step.by == "worker", lambda step: False])
-        finished = [Finished(record, attempt, self._end(step), body) for step, record, attempt, body in some]
+        finished = [Finished(record, attempt, self._end(step, attempt), body) for step, record, attempt, body in some]
         began = self._note(work.commit(finished, Claimer("worker:w", serves, len(finished))))
         return f"{len(finished)} ended, {began} began"
 
-    def _end(self, step):
+    def _end(self, step, attempt):
         if self.chance.random() < 0.75:
             confidence = self.chance.choice([0.95] * 6 + [0.5, None, 95, "high"])
-            return Delivery(self.body(step, Side.RETURNS), confidence)
+            return Delivery(self.body(step, Side.RETURNS) + " " * attempt, confidence)  # so that it says whose it is
         return self.chance.choice(
             [
                 Failure("busy", "later"),
@@ -228,6 +228,12 @@ class Walk:
         return "none"
 
 
+def assert_everybody_s_own():
+    """What stands as an attempt's result was delivered by that attempt."""
+    results = StepResult.objects.filter(attempt__isnull=False, output__isnull=False)
+    assert [r.pk for r in results if len(r.output) - len(r.output.rstrip()) != r.attempt] == []
+
+
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + WALKS))
 def test_a_walk_through_everything_leaves_everything_sound(cast, seed):
     walk = Walk(cast, seed)
@@ -238,6 +244,7 @@ def test_a_walk_through_everything_leaves_everything_sound(cast, seed):
         walk.step()
         try:
             assert_sound()
+            assert_everybody_s_own()
             assert [fault for record in Record.objects.all() for fault in verify(record)] == []
             gone = {r.pk for r in Record.objects.filter(step="gone")}
             assert [lost for lost in lost_records() if lost.record_id not in gone and "lease" not in lost.why] == []
