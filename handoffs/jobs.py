@@ -13,12 +13,12 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 
 from django.db import Error as DatabaseError
-from django.db import close_old_connections, connection
+from django.db import InterfaceError, OperationalError, close_old_connections, connection
 
 from handoffs import conf, dispatch, runner
 from handoffs.actions import work
@@ -30,6 +30,7 @@ from handoffs.models.queues import forget_queues
 
 logger = logging.getLogger(__name__)
 FLUSH = 0.25  # seconds after which ended attempts are committed although others of the batch still wait
+PAUSES = (0.2, 1.0, 5.0)  # seconds between tries to commit
 AGAIN = 2.0  # seconds, at most, after which leases that could not be renewed are renewed
 RELEASED = Failure("stopped", "The worker was asked to stop.", released=True)
 
@@ -159,7 +160,7 @@ class Drain:
         batch, self.finished = self.finished, []
         held = len(batch) + len(self.waiting) + len(self.futures)
         reach("before_commit")
-        started = work.commit(batch, Claimer(self.actor, self._serves, held))
+        started = _patiently(lambda: work.commit(batch, Claimer(self.actor, self._serves, held)))
         reach("after_commit")
         self.ended += len(batch)
         for ended in batch:
@@ -175,6 +176,21 @@ class Drain:
         self.waiting.clear()
         self.futures.clear()
         self.finished += [Finished(one.record_id, one.attempt, RELEASED) for one in held]
+
+
+def _patiently(write: Callable[[], list[Started]]) -> list[Started]:
+    """Write once more where the database dropped us: work that is done must not be lost with a connection.
+
+    What was written after all comes late the second time, and changes nothing.
+    """
+    for pause in PAUSES:
+        try:
+            return write()
+        except (OperationalError, InterfaceError) as error:
+            logger.warning("not committed, trying again in %g s: %s", pause, str(error).partition("\n")[0])
+            connection.close()
+            time.sleep(pause)
+    return write()
 
 
 class Leases:

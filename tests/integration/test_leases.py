@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from datetime import timedelta
 
+import psycopg
 import pytest
 from django.db import connection
 
@@ -12,9 +13,10 @@ from handoffs import flows, jobs
 from handoffs.actions import repairs, work
 from handoffs.flows import Flow, Step
 from handoffs.models import Record, sql
-from tests import workers
+from tests import sample_flows, workers
 from tests.cast import document, fresh, opened, story, waiting
-from tests.sample_flows import Class, Ticket
+from tests.cast import work as work_off
+from tests.sample_flows import Class, Draft, Result, Ticket
 from tests.soundness import assert_sound
 
 LONG_AGO = "2026-01-01T00:00Z"
@@ -77,14 +79,37 @@ def test_leases_are_renewed_again_after_the_database_dropped_the_connection(cast
     leases.hold(started)
     first = fresh(record).lease_expires_at
     workers.wait_for(lambda: is_renewed(record, first), seconds=10)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
-        assert cursor.fetchone()[0] >= 1
+    connection.close()
+    drop_connections()
     second = fresh(record).lease_expires_at
     workers.wait_for(lambda: is_renewed(record, second), seconds=10)
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_work_that_is_done_is_committed_although_the_database_dropped_the_connection(cast):
+    record = opened(document())
+
+    def drop_everybody(given, context):
+        drop_connections()
+        number, order, total = given.text.split(",")
+        return Result(Draft(number=number, purchase_order=order, total=int(total)), confidence=0.9)
+
+    sample_flows.behaviour["extract"] = drop_everybody
+    work_off()
+    assert (fresh(record).status, fresh(record).attempt) == ("completed", 3)
+    assert not record.results.filter(outcome="late").exists()
+    assert_sound()
+
+
+def drop_connections():
+    """As a restart of the database does, through a connection of its own."""
+    at = connection.get_connection_params()
+    with psycopg.connect(**{k: at[k] for k in ("host", "port", "user", "dbname")}, autocommit=True) as own:
+        own.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
 
 
 @pytest.mark.django_db
