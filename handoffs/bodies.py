@@ -26,6 +26,16 @@ def storable(body: bytes) -> tuple[str, str]:
     return (base64.b64encode(body).decode(), "base64") if "\0" in text else (text, "")
 
 
+def storable_text(value: object, longest: int) -> str:
+    """Any value as text that both databases hold: no NUL, no half characters, at most `longest` characters."""
+    try:
+        text = str(value)
+    except Exception:  # its own code
+        text = type(value).__name__
+    whole = text[:longest].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return whole.replace("\0", "␀")
+
+
 def same(one: str, other: str) -> bool:
     """Whether two bodies say the same: neither the order of keys nor 1.10 against 1.1 is a difference."""
     if one == other:

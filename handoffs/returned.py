@@ -13,6 +13,7 @@ from typing import Any
 
 from handoffs import conf, strict_json
 from handoffs.actions.work import Ended, Failure, Question
+from handoffs.bodies import storable_text
 from handoffs.contracts import Contract, Violation, dump, from_flaws, read_confidence
 from handoffs.engine import Delivery
 from handoffs.flows import NeedsHuman, PermanentError, Result, TransientError
@@ -62,13 +63,7 @@ def delivery(returned: object) -> Ended:
 
 
 def _text(value: object, longest: int = LONGEST_MESSAGE) -> str:
-    """Any value as text that both databases hold: no NUL, no half characters, not too long."""
-    try:
-        text = str(value)
-    except Exception:  # its own code
-        text = type(value).__name__
-    whole = text[:longest].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return whole.replace("\0", "␀")
+    return storable_text(value, longest)
 
 
 def _written(output: Contract) -> str:

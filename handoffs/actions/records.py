@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import transaction
@@ -14,7 +14,7 @@ from handoffs import conf, dispatch, engine, strict_json
 from handoffs.actions.plans import Plan
 from handoffs.actions.starts import nobody
 from handoffs.actions.writing import write_rows
-from handoffs.bodies import storable
+from handoffs.bodies import storable, storable_text
 from handoffs.contracts import Contract, Violation, check, contract_hash, from_flaws
 from handoffs.crashpoints import reach
 from handoffs.engine import as_json
@@ -26,6 +26,7 @@ from handoffs.models.moves import RecordRow, create
 from handoffs.models.queues import queue_id
 from handoffs.states import INTAKE, Event, Kind, Outcome, Side, Status
 
+LONGEST_ID = 200
 Document = tuple[str, str, bytes]
 """(file name, media type, content)"""
 
@@ -92,6 +93,7 @@ def open_records(*, flow: Flow, openings: Sequence[Opening], actor: str) -> list
     The same external id with the same body gives the same answer again and opens nothing.
     """
     at = sql.now()
+    openings = [_fitting(opening) for opening in openings]
     judged = [_judge(flow, opening) for opening in openings]
     plans = [_plan(flow, o, j, actor, at) for o, j in zip(openings, judged, strict=True)]
     distinct = _first_of_each(openings)
@@ -107,6 +109,17 @@ def open_records(*, flow: Flow, openings: Sequence[Opening], actor: str) -> list
     reach("in_open")
     dispatch.ring_for(written)
     return _answers(flow, openings, plans, judged, ids)
+
+
+def _fitting(opening: Opening) -> Opening:
+    """The opening with an external id that its column holds; any other is told as a flaw, and the body is kept."""
+    sent = opening.external_id
+    if not sent or storable_text(sent, LONGEST_ID) == sent:
+        return opening if sent else replace(opening, external_id=None)
+    limit, shown = f"at most {LONGEST_ID} characters", storable_text(sent, 120)
+    sentence = f"The external id has {limit}, and none that can't be stored."
+    flaw = Violation(Side.ENVELOPE, "/external_id", "unfit_id", limit, shown, sentence)
+    return replace(opening, external_id=None, refused=(*opening.refused, flaw))
 
 
 def _judge(flow: Flow, opening: Opening) -> _Judged:
@@ -222,8 +235,8 @@ def _attach(
     Attachment.objects.bulk_create(
         Attachment(
             record_id=plan.row.id,
-            name=name[:255],
-            media_type=media_type,
+            name=storable_text(name, 255),
+            media_type=storable_text(media_type, 100),
             size=len(content),
             digest=hashlib.sha256(content).hexdigest(),
             content=content if len(content) <= limit else None,
@@ -232,7 +245,7 @@ def _attach(
         )
         for plan, opening in zip(plans, openings, strict=True)
         if id(plan) in new
-        for name, media_type, content in opening.attachments
+        for name, media_type, content in {document[2]: document for document in opening.attachments}.values()
     )
 
 
