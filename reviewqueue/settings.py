@@ -60,6 +60,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
+    "django.contrib.postgres",  # the history's BRIN indexes; Django 6.1 checks that it is here, on SQLite too
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "django_filters",
