@@ -16,6 +16,7 @@ DEFAULTS: dict[str, Any] = {
     "UNDO": 10.0,  # seconds in which a verdict can be taken back
     "CLAIM": 15 * 60.0,  # seconds that a reviewer's claim lasts without activity
     "STRAND_AFTER": 600.0,  # seconds that a record waits for a step that the code no longer has
+    "BULK": 5000,  # escalations that one batch of decisions takes
     "INTAKE_BATCH": 200,  # records opened in one transaction
     "REQUESTS_PER_MINUTE": 6000,  # of one token, in one server process
     "BATCH_LINES": 1000,  # records in one posted batch

@@ -86,6 +86,11 @@ def ring(job_queue: str) -> bool:
         return False
 
 
+def first_job_queue() -> str:
+    """The job queue whose bells also call for what belongs to no step, such as batches of decisions."""
+    return next(iter(settings.RQ_QUEUES))
+
+
 def has_bell(job_queue: str) -> bool:
     """Whether a bell waits in the job queue's list; RQ's other registries are not to be trusted.
 

@@ -21,7 +21,7 @@ from django.db import Error as DatabaseError
 from django.db import InterfaceError, OperationalError, close_old_connections, connection
 
 from handoffs import conf, dispatch, runner
-from handoffs.actions import work
+from handoffs.actions import batch_work, work
 from handoffs.actions.starts import Claimer, Started
 from handoffs.actions.work import Failure, Finished
 from handoffs.crashpoints import reach
@@ -94,9 +94,16 @@ class Drain:
             self._threads.shutdown(wait=False, cancel_futures=True)
 
     def until(self, end: float) -> int:
-        while not self.stop.is_set() and time.monotonic() < end and self.claim():
-            self.work_off()
+        while not self.stop.is_set() and time.monotonic() < end and self.turn():
+            pass
         return self.ended
+
+    def turn(self) -> bool:
+        """Some records, then some items of the batches that run, so that neither waits for all of the other."""
+        claimed = self.claim()
+        if claimed:
+            self.work_off()
+        return bool(batch_work.work_off(limit=conf.get("BATCH"), is_stopped=self.stop.is_set)) or claimed
 
     def claim(self) -> bool:
         """Take more work; whether there was any, refused records included."""

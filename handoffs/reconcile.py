@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from handoffs import dispatch
-from handoffs.actions import drills, idempotency, repairs
+from handoffs.actions import batches, drills, idempotency, repairs
 from handoffs.errors import QueueServerAway
 
 logger = logging.getLogger(__name__)
@@ -59,3 +59,4 @@ def seen(name: str) -> None:
     repairs.seen(name=name, kind="reconciler")
     repairs.forget_silent(FORGOTTEN_AFTER)
     idempotency.forget_old_keys()
+    batches.forget_drafts()

@@ -196,6 +196,36 @@ class Outcome(StrEnum):
     ANSWERED = "answered"  # a person's answer
 
 
+class BatchVerb(StrEnum):
+    """What can be done to many escalations at once."""
+
+    RETRY = "retry"
+    APPROVE = "approve"
+    CLOSE = "close"
+    TRANSFER = "transfer"
+    ASSIGN = "assign"
+    SNOOZE = "snooze"
+
+
+class BatchState(StrEnum):
+    """Where a batch stands."""
+
+    DRAFT = "draft"  # its preview is shown; nothing happens before somebody confirms it
+    RUNNING = "running"  # workers carry it out
+    ENDED = "ended"  # every item was tried
+    STOPPED = "stopped"  # a person stopped it
+
+
+class ItemState(StrEnum):
+    """What became of one item of a batch."""
+
+    WAITING = "waiting"  # its turn comes
+    DONE = "done"
+    FAILED = "failed"  # the verdict could not be given: the gate refused, a reason is not the queue's
+    SKIPPED = "skipped"  # left alone: somebody has it, decided it or changed it, or it does not allow the verdict
+    STOPPED = "stopped"  # the batch was stopped before its turn
+
+
 class Role(StrEnum):
     """What a member of a queue may do there."""
 

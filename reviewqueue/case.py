@@ -16,10 +16,10 @@ from handoffs.actions.plans import Plan
 from handoffs.contracts import Contract, Violation
 from handoffs.errors import UnknownFlow, UnknownStep
 from handoffs.flows import Flow, Step, get_flow
-from handoffs.models import Attachment, Comment, Escalation, Record, StepResult, Transition
+from handoffs.models import Attachment, BatchItem, Comment, Escalation, Record, StepResult, Transition
 from handoffs.models import Violation as ViolationRow
 from handoffs.models.moves import COLUMNS, RecordRow
-from handoffs.states import INTAKE, Outcome, Side
+from handoffs.states import INTAKE, BatchVerb, Outcome, Side
 from reviewqueue.actors import Actors
 from reviewqueue.desk import Desk, desk_of
 from reviewqueue.documents import Document, document
@@ -143,6 +143,15 @@ class Case:
     @cached_property
     def transitions(self) -> list[Transition]:
         return list(self.record.transitions.order_by("seq"))
+
+    @cached_property
+    def in_batches(self) -> dict[int, int]:
+        """The batches in which people decided: history row's number -> batch's number."""
+        verbs = set(BatchVerb)
+        if not any(t.event in verbs and t.actor.startswith("reviewer:") for t in self.transitions):
+            return {}
+        done = BatchItem.objects.filter(escalation__record=self.record.pk, seq__isnull=False)
+        return {seq: batch for seq, batch in done.values_list("seq", "batch_id") if seq is not None}
 
     @cached_property
     def comments(self) -> list[Comment]:

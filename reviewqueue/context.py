@@ -52,6 +52,7 @@ def pages_for(request: HttpRequest, user: User) -> list[Item]:
     pages = [
         ("flows", _("Flows"), "g f"),
         ("records", _("Records"), "g r"),
+        ("batches", _("Batches"), ""),
         ("contracts", _("Contracts"), "g c"),
         ("queues", _("Queues"), "g q"),
         ("dashboard", _("Dashboard"), "g b"),

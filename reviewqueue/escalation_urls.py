@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from reviewqueue.views import claims, escalations, record, verdicts
+from reviewqueue.views import batches, claims, escalations, record, verdicts
 
 one_escalation: list[URLPattern | URLResolver] = [
     path("", escalations.escalation, name="escalation"),
@@ -29,7 +29,18 @@ one_record: list[URLPattern | URLResolver] = [
     path("close/", record.close, name="record-close"),
 ]
 
+one_batch: list[URLPattern | URLResolver] = [
+    path("", batches.batch, name="batch"),
+    path("begin/", batches.begin, name="batch-begin"),
+    path("stop/", batches.stop, name="batch-stop"),
+    path("again/", batches.again, name="batch-again"),
+]
+
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("escalations/bulk/", batches.choose, name="escalation-bulk"),
+    path("batches/", batches.all_batches, name="batches"),
+    path("batches/<int:pk>/", include(one_batch)),
+    path("batches/<int:pk>.csv", batches.batch_csv, name="batch-csv"),
     path("escalations/<int:pk>/", include(one_escalation)),
     path("records/<int:pk>/", include(one_record)),
     path("records/<int:pk>.json", record.record_json, name="record-json"),

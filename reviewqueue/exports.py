@@ -94,10 +94,10 @@ def escalation_cells(escalation: Escalation, zone: tzinfo) -> Cells:
         "resolution": escalation.resolution or None,
         "resolved_by": escalation.resolved_by.get_username() if escalation.resolved_by else None,
         "close_reason": escalation.close_reason or None,
-        **_times("opened", escalation.opened_at, zone),
-        **_times("due", escalation.due_at, zone),
-        **_times("first_seen", escalation.first_seen_at, zone),
-        **_times("resolved", escalation.resolved_at, zone),
+        **times("opened", escalation.opened_at, zone),
+        **times("due", escalation.due_at, zone),
+        **times("first_seen", escalation.first_seen_at, zone),
+        **times("resolved", escalation.resolved_at, zone),
     }
 
 
@@ -115,12 +115,12 @@ def record_cells(record: Record, zone: tzinfo) -> Cells:
         "priority": record.priority,
         "attempt": record.attempt,
         "from": record.producer,
-        **_times("opened", record.opened_at, zone),
-        **_times("ended", record.ended_at, zone),
+        **times("opened", record.opened_at, zone),
+        **times("ended", record.ended_at, zone),
     }
 
 
-def _times(name: str, at: datetime | None, zone: tzinfo) -> Cells:
+def times(name: str, at: datetime | None, zone: tzinfo) -> Cells:
     return {
         f"{name}_utc": at.astimezone(UTC).isoformat(timespec="seconds") if at else None,
         f"{name}_local": at.astimezone(zone).isoformat(timespec="seconds") if at else None,

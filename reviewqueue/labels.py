@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from handoffs.states import AlertKind, Kind, Resolution, Role, Status
+from handoffs.states import AlertKind, BatchVerb, ItemState, Kind, Resolution, Role, Status
 
 KINDS = {
     Kind.REFUSED: _("Refused"),
@@ -53,6 +53,30 @@ ALERTS = {
     AlertKind.ENDPOINT: _("Endpoint"),
     AlertKind.CALIBRATION: _("Calibration"),
     AlertKind.UNTRUE: _("Untrue"),
+}
+
+BATCH_VERBS = {
+    BatchVerb.RETRY: _("Retry"),
+    BatchVerb.APPROVE: _("Approve"),
+    BatchVerb.CLOSE: _("Close"),
+    BatchVerb.TRANSFER: _("Transfer"),
+    BatchVerb.ASSIGN: _("Assign"),
+    BatchVerb.SNOOZE: _("Snooze"),
+}
+BATCH_DONE = {
+    BatchVerb.RETRY: _("%(n)d retried"),
+    BatchVerb.APPROVE: _("%(n)d approved"),
+    BatchVerb.CLOSE: _("%(n)d closed"),
+    BatchVerb.TRANSFER: _("%(n)d transferred"),
+    BatchVerb.ASSIGN: _("%(n)d assigned"),
+    BatchVerb.SNOOZE: _("%(n)d snoozed"),
+}
+ITEM_STATES = {
+    ItemState.WAITING: pgettext_lazy("batch", "waiting"),
+    ItemState.DONE: pgettext_lazy("batch", "done"),
+    ItemState.FAILED: pgettext_lazy("batch", "failed"),
+    ItemState.SKIPPED: pgettext_lazy("batch", "skipped"),
+    ItemState.STOPPED: pgettext_lazy("batch", "not tried"),
 }
 
 

@@ -89,12 +89,13 @@ class Page(Generic[M]):
     is_first: bool
 
 
-def page(rows: QuerySet[M], order: Order, cursor: str = "", size: int = SIZE) -> Page[M]:
+def page(rows: QuerySet[M], order: Order, cursor: str = "", size: int = 0) -> Page[M]:
     """The page after a cursor, or the first. Takes one query, or two where the order has three fields.
 
     Raises:
         BadCursor: see `Order.place`.
     """
+    size = size or SIZE
     ordered = rows.order_by(*order.fields)
     parts = [ordered.filter(q) for q in order.after(order.place(cursor))] if cursor else [ordered]
     found: list[M] = []

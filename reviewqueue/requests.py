@@ -6,6 +6,7 @@ from datetime import date, datetime, time
 
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 from django_htmx.middleware import HtmxDetails
 
 from handoffs.models import sql
@@ -36,3 +37,12 @@ def start_of_day(now: datetime) -> datetime:
 def midnight(day: date) -> datetime:
     """When a day begins, where the person is."""
     return timezone.make_aware(datetime.combine(day, time.min))
+
+
+def read_time(text: str) -> datetime | None:
+    """A time as a form sends it: with an offset, or where the person is. None for what is none."""
+    try:
+        found = parse_datetime(text)
+    except ValueError:
+        return None
+    return timezone.make_aware(found) if found is not None and timezone.is_naive(found) else found

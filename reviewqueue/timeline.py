@@ -75,6 +75,8 @@ class Telling:
             return None  # its end tells more
         told = _TELLERS[event](self, t)
         lead, said = told[0], told[1]
+        if (batch := self.case.in_batches.get(t.seq)) is not None:
+            said = _("%(what)s, together with others, in %(batch)s") % {"what": said, "batch": f"BATCH-{batch}"}
         icon, tone = _LOOKS.get(event, ("info", ""))
         edit = self.edits.get((t.happened_at, t.actor)) if event in _EDITS else None
         return Happening(

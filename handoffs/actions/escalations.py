@@ -58,7 +58,7 @@ def hold(*, escalation_id: int, version: int | None, by: Person) -> Held:
     )
     require_decider(by, escalation.queue)
     if version is not None and escalation.version != version:
-        raise LostRace(_who_was_first(escalation))
+        raise LostRace(who_was_first(escalation))
     return Held(escalation, Plan(row, get_flow(row.flow), at, actor_of(by)))
 
 
@@ -67,7 +67,7 @@ def require_decider(person: Person, queue: Queue) -> None:
         raise NotAllowed(_("You may look at this queue, but not decide in it."))
 
 
-def _who_was_first(escalation: Escalation) -> str:
+def who_was_first(escalation: Escalation) -> str:
     if escalation.is_resolved and escalation.resolved_by:
         return _("%(name)s decided it (%(what)s) before you.") % {
             "name": escalation.resolved_by.get_full_name() or escalation.resolved_by.get_username(),
@@ -92,7 +92,7 @@ def change(held: Held, event: EscalationEvent, **values: Any) -> None:
         raise TransitionNotAllowed(_("An escalation that is %(state)s does not allow that.") % {"state": state})
     values = {"state": new.value, "version": F("version") + 1} | values
     if not Escalation.objects.filter(pk=escalation.pk, version=escalation.version, state=state).update(**values):
-        raise LostRace(_who_was_first(escalation))
+        raise LostRace(who_was_first(escalation))
 
 
 def is_held_by_another(escalation: Escalation, person: Person, now: datetime) -> bool:
@@ -131,7 +131,7 @@ def claim(*, escalation_id: int, by: Person, version: int | None = None, take_ov
     held = hold(escalation_id=escalation_id, version=version, by=by)
     taken = is_held_by_another(held.escalation, by, held.plan.at)
     if taken and not take_over:
-        raise LostRace(_who_was_first(held.escalation))
+        raise LostRace(who_was_first(held.escalation))
     change(held, EscalationEvent.CLAIM, **_claim_values(by, held.plan.at))
     _note(held, Event.CLAIM, "taken_over" if taken else "")
 
@@ -164,9 +164,9 @@ def release(*, escalation_id: int, by: Person) -> None:
 
 
 @transaction.atomic
-def transfer(*, escalation_id: int, by: Person, to: Queue) -> None:
+def transfer(*, escalation_id: int, by: Person, to: Queue, version: int | None = None) -> None:
     """Move an escalation to another queue; nobody has it there, and its due time starts anew."""
-    held = hold(escalation_id=escalation_id, version=None, by=by)
+    held = hold(escalation_id=escalation_id, version=version, by=by)
     due = held.plan.at + to.due_within
     change(held, EscalationEvent.TRANSFER, queue=to, assignee=None, claimed_until=None, assigned=False, due_at=due)
     held.plan.set(queue_id=to.pk)
@@ -174,9 +174,9 @@ def transfer(*, escalation_id: int, by: Person, to: Queue) -> None:
 
 
 @transaction.atomic
-def assign(*, escalation_id: int, by: Person, to: Person) -> None:
+def assign(*, escalation_id: int, by: Person, to: Person, version: int | None = None) -> None:
     """Give an escalation to somebody who may decide in its queue; it stays with them."""
-    held = hold(escalation_id=escalation_id, version=None, by=by)
+    held = hold(escalation_id=escalation_id, version=version, by=by)
     if not Queue.objects.decidable_by(to).filter(pk=held.escalation.queue_id).exists():
         raise NotAllowed(_("That person may not decide in this queue."))
     change(held, EscalationEvent.ASSIGN, assignee=to, claimed_until=None, assigned=True)
@@ -184,9 +184,9 @@ def assign(*, escalation_id: int, by: Person, to: Person) -> None:
 
 
 @transaction.atomic
-def snooze(*, escalation_id: int, by: Person, until: datetime) -> None:
+def snooze(*, escalation_id: int, by: Person, until: datetime, version: int | None = None) -> None:
     """Hide an escalation until a time."""
-    held = hold(escalation_id=escalation_id, version=None, by=by)
+    held = hold(escalation_id=escalation_id, version=version, by=by)
     if until <= held.plan.at:
         raise TransitionNotAllowed(_("That time has passed."))
     change(held, EscalationEvent.SNOOZE, snoozed_until=until, assignee=None, claimed_until=None, assigned=False)

@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Min
 
 from handoffs import conf, dispatch, engine, readiness
+from handoffs.actions import batch_work
 from handoffs.actions.plans import Plan
 from handoffs.actions.starts import nobody
 from handoffs.actions.work import Failure, hand_back, outputs_of, settle
@@ -149,9 +150,10 @@ def _alert(flow: Flow, step: Step, now: datetime) -> None:
 
 
 def waiting_job_queues() -> list[str]:
-    """The job queues on which ready work is due."""
+    """The job queues on which ready work is due, or a batch waits to be carried out."""
     ready = Record.objects.filter(status=Status.READY, available_at__lte=sql.now()).exclude(job_queue="")
-    return list(ready.order_by("job_queue").values_list("job_queue", flat=True).distinct())
+    names = set(ready.order_by("job_queue").values_list("job_queue", flat=True).distinct())
+    return sorted(names | ({dispatch.first_job_queue()} if batch_work.is_waiting() else set()))
 
 
 def due_in(job_queue: str) -> float | None:

@@ -1,6 +1,7 @@
 """The tables. Reads are querysets with domain names; `moves.move` is the only way a record's row changes."""
 
 from handoffs.models.agents import AgentToken, IdempotencyKey
+from handoffs.models.batches import Batch, BatchItem
 from handoffs.models.drills import DrillRun
 from handoffs.models.escalations import Alert, Escalation
 from handoffs.models.history import AuditEntry, ContractVersion, Heartbeat, Transition
@@ -12,6 +13,8 @@ __all__ = [
     "Alert",
     "Attachment",
     "AuditEntry",
+    "Batch",
+    "BatchItem",
     "Comment",
     "ContractVersion",
     "DrillRun",

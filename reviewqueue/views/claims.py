@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
@@ -21,6 +18,7 @@ from reviewqueue.deciding import change
 from reviewqueue.escalation_page import Refusal, show
 from reviewqueue.models import User
 from reviewqueue.place import Place
+from reviewqueue.requests import read_time
 from reviewqueue.views.errors import refused
 
 LONGEST = 10_000  # characters of a comment
@@ -94,7 +92,7 @@ def assign(request: HttpRequest, pk: int) -> HttpResponse:
 def snooze(request: HttpRequest, pk: int) -> HttpResponse:
     """Hide it until a time."""
     case = escalation_case(request, pk)
-    until = _time(request.POST.get("until") or request.POST.get("at", ""))
+    until = read_time(request.POST.get("until") or request.POST.get("at", ""))
     if until is None:
         return _incomplete(request, case, "snooze", "#snooze-at", _("Choose a time, like 2026-11-30 14:05."))
     said = _("Snoozed until %(time)s.") % {"time": timezone.localtime(until).strftime("%Y-%m-%d %H:%M")}
@@ -123,15 +121,6 @@ def comment(request: HttpRequest, pk: int) -> HttpResponse:
         return refused(request, 403, str(error), Place.of(request, case.desk).url(pk))
     messages.success(request, _("Commented."))
     return redirect(f"{Place.of(request, case.desk).url(pk)}#timeline")
-
-
-def _time(text: str) -> datetime | None:
-    """A time as the form sends it: with an offset, or where the person is."""
-    try:
-        found = parse_datetime(text)
-    except ValueError:
-        return None
-    return timezone.make_aware(found) if found is not None and timezone.is_naive(found) else found
 
 
 def _incomplete(request: HttpRequest, case: Case, panel: str, href: str, sentence: str) -> HttpResponse:

@@ -29,6 +29,7 @@ ALERTS_SHOWN = 5
 WATCHED_SHOWN = 3
 # From these views nothing can be taken; there, the next one is taken from all that is open.
 NOT_TAKEN_FROM = frozenset({"mine", "snoozed", "decided"})
+NOT_TICKED = frozenset({"decided", "any"})
 
 
 @require_safe
@@ -82,6 +83,8 @@ def _list(desk: Desk, seen: Listing[Escalation]) -> dict[str, Any]:
         "view": found.view_name,
         "title": TITLES[found.view_name],
         "decides": desk.decides,
+        "ticks": desk.decides and found.view_name not in NOT_TICKED,
+        "bulk_url": f"{reverse('escalation-bulk')}?{seen.address.query}",
         "take_url": f"{reverse('inbox-next')}?{seen.address.query}",
         "sort": found.said("sort") or "urgent",
         "sort_url": str(seen.address.set("sort", "" if by_due else "due")),

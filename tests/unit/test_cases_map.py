@@ -40,6 +40,7 @@ PROVEN = {
     "S07": (VERDICTS, "test_a_fix_after_the_due_time_is_taken_while_the_record_is_still_open"),
     "R01": ("acceptance/test_conflict.py", "test_the_loser_sees_three_columns_and_who_decided_what_and_when"),
     "R03": (ENGINE, "test_case_r03_what_a_person_wrote_is_what_runs_and_the_original_stays"),
+    "R05": ("acceptance/test_bulk.py", "test_case_r05_exactly_what_was_counted_is_closed"),
     "R07": ("acceptance/test_inbox.py", "test_closing_a_page_never_makes_the_next_one_skip"),
     "R09": ("acceptance/test_hostile_bodies.py", "test_hostile_values_are_text_everywhere"),
     "R11": (HTTP, "test_case_r11_of_two_megabytes_is_taken"),
@@ -50,6 +51,10 @@ PROVEN = {
     "C03": (ENGINE, "test_case_c03_missing_confidence_is_not_one_and_not_zero"),
     "C05": (ENGINE, "test_case_c05_the_bar_at_the_time_of_the_result_counts"),
     "T04": (FAULTS, "test_case_t04_a_process_whose_clock_is_a_day_ahead_ends_no_lease"),
+    "A01": (
+        "acceptance/test_bulk.py",
+        "test_case_a01_twelve_closed_at_once_are_twelve_rows_of_history_with_one_number",
+    ),
     "A03": (ENGINE, "test_case_a03_an_edit_that_changes_nothing_leaves_no_trace"),
 }
 PAGES = "acceptance/test_reported_pages.py"
@@ -65,8 +70,6 @@ SHOWN = {  # what a reviewer sees of it, where that is part of the case
     "R13": (PAGES, "test_r13_money_comes_through_a_form_to_the_digit"),
 }
 WAITING = {
-    "R05": "decisions on many items at once",
-    "A01": "decisions on many items at once",
     "O01": "handing a queue over when its owner leaves",
     "O03": "notifications",
     "T01": "reminders and due times in business hours",
