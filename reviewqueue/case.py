@@ -22,7 +22,8 @@ from handoffs.models.moves import COLUMNS, RecordRow
 from handoffs.states import INTAKE, BatchVerb, Outcome, Side
 from reviewqueue.actors import Actors
 from reviewqueue.desk import Desk, desk_of
-from reviewqueue.documents import Document, document
+from reviewqueue.documents import Document, Look, document
+from reviewqueue.evidence import Seen, all_seen
 from reviewqueue.models import User
 from reviewqueue.provenance import Provenance
 
@@ -180,11 +181,21 @@ class Case:
     def attachments(self) -> list[Attachment]:
         return list(self.record.attachments.defer("content").order_by("pk"))
 
-    def document(self, chosen: str | None) -> Document | None:
-        """The attachment that was asked for, or the first."""
-        wanted = [a.pk for a in self.attachments if str(a.pk) == chosen] or [a.pk for a in self.attachments[:1]]
-        found = Attachment.objects.filter(pk__in=wanted).first()
-        return document(found) if found else None
+    @cached_property
+    def seen(self) -> list[Seen]:
+        """Where its values were seen, as those who made them say."""
+        return all_seen(result for result in self.results if not result.superseded)
+
+    def document(self, look: Look) -> Document | None:
+        """The attachment that is asked for, or where the asked field was seen, or the first."""
+        if not self.attachments:
+            return None
+        asked = [each for each in self.attachments if str(each.pk) == look.doc]
+        place = next((one for one in self.seen if one.pointer == look.at), None)
+        seen_in = [each for each in self.attachments if place and place.is_in(each, self.attachments)]
+        chosen = (asked or seen_in or self.attachments)[0]
+        there = [one for one in self.seen if one.is_in(chosen, self.attachments)]
+        return document(Attachment.objects.get(pk=chosen.pk), look, there)
 
     @cached_property
     def similar(self) -> list[Escalation]:

@@ -20,14 +20,17 @@ from reviewqueue import labels
 from reviewqueue.actors import is_person
 from reviewqueue.case import SIMILAR, Case
 from reviewqueue.decisions import Decisions
+from reviewqueue.documents import Look
 from reviewqueue.durations import in_words
 from reviewqueue.editing import Editor, editor_of
 from reviewqueue.panels import deliveries, shown_body, strip, sureness
 from reviewqueue.place import Place
+from reviewqueue.places_seen import shown_place
 from reviewqueue.rows import shown_columns
 from reviewqueue.schema_controls import Leaf
 from reviewqueue.timeline import WHO, timeline
 
+PLACES = 3  # places that are named beside one value
 NO_EDITOR = frozenset({Kind.ASKED, Kind.STRANDED})
 
 
@@ -94,8 +97,9 @@ def _origins(case: Case, editor: Editor) -> Editor:
 def tell_origins(case: Case, leaves: list[Leaf]) -> None:
     for leaf in leaves:
         origin = case.provenance.of(leaf.name, leaf.sent)
-        if origin is not None and is_person(origin.result.actor):
-            origin = replace(origin, by=case.actors.name(origin.result.actor))
+        if origin is not None:
+            by = case.actors.name(origin.result.actor) if is_person(origin.result.actor) else ""
+            origin = replace(origin, by=by, places=tuple(shown_place(case, seen) for seen in origin.seen[:PLACES]))
         leaf.origin = origin
 
 
@@ -132,8 +136,20 @@ def _body(request: HttpRequest, case: Case, decisions: Decisions, editor: Editor
         "sureness": sureness(case),
         "deliveries": deliveries(case),
         "steps": strip(case),
-        "document": case.document(request.GET.get("doc")),
+        "document": case.document(_look(request, case, editor)),
     }
+
+
+def _look(request: HttpRequest, case: Case, editor: Editor | None) -> Look:
+    """What is asked for; else the place of the first field that somebody has to look at."""
+    look = Look.of(request.GET)
+    if look.at or look.doc:
+        return look
+    broken = [leaf.pointer for leaf in editor.form.leaves if leaf.errors] if editor and editor.form else []
+    sure = sureness(case)
+    doubtful = [pointer for pointer, _value in sure.fields] if sure else []
+    seen = {one.pointer for one in case.seen}
+    return replace(look, at=next((pointer for pointer in [*broken, *doubtful] if pointer in seen), ""))
 
 
 def _around(request: HttpRequest, case: Case) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from reviewqueue.views import batches, claims, escalations, record, verdicts
+from reviewqueue.views import attachments, batches, claims, escalations, record, verdicts
 
 one_escalation: list[URLPattern | URLResolver] = [
     path("", escalations.escalation, name="escalation"),
@@ -44,5 +44,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("escalations/<int:pk>/", include(one_escalation)),
     path("records/<int:pk>/", include(one_record)),
     path("records/<int:pk>.json", record.record_json, name="record-json"),
-    path("attachments/<int:pk>/", record.attachment, name="attachment"),
+    path("attachments/<int:pk>/", attachments.attachment, name="attachment"),
+    path("attachments/<int:pk>/view/", attachments.view, name="attachment-view"),
+    path("attachments/<int:pk>/pages/<int:page>/", attachments.page, name="attachment-page"),
 ]

@@ -9,7 +9,18 @@ from typing import Any
 
 from handoffs.models import StepResult
 from handoffs.titles import parts
+from reviewqueue.evidence import Seen, seen_at
 from reviewqueue.exact_json import ABSENT, Unreadable, Value, at, parse, same
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A place in words. `url` shows it in the document; `link` leads to where it lies."""
+
+    words: str
+    quote: str = ""
+    url: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +29,9 @@ class Origin:
 
     result: StepResult
     confidence: float | None = None
-    seen: str = ""
+    seen: tuple[Seen, ...] = ()
     by: str = ""  # the person's name; empty where the step itself wrote it
+    places: tuple[Shown, ...] = ()  # the same as `seen`, as a page shows it
 
 
 class Provenance:
@@ -45,19 +57,9 @@ class Provenance:
             writer = result
         if writer is None:
             return None
-        return Origin(writer, _number(json.loads(writer.field_confidence), pointer), _seen(writer, pointer))
+        return Origin(writer, _number(json.loads(writer.field_confidence), pointer), seen_at(writer, pointer))
 
 
 def _number(values: Any, pointer: str) -> float | None:
     found = values.get(pointer) if isinstance(values, dict) else None
     return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
-
-
-def _seen(result: StepResult, pointer: str) -> str:
-    """Where the agent says that it saw the value: a quote, a page."""
-    evidence = json.loads(result.evidence)
-    found = evidence.get(pointer) if isinstance(evidence, dict) else None
-    if not isinstance(found, dict):
-        return ""
-    said = [str(found[key]) for key in ("page", "quote") if found.get(key) not in (None, "")]
-    return ", ".join(said)

@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from handoffs.models import Escalation
 from handoffs.states import INTAKE, Side, Status
 from reviewqueue.case import Case
+from reviewqueue.documents import Look
 from reviewqueue.escalation_page import tell_origins
 from reviewqueue.exact_json import Unreadable
 from reviewqueue.json_lines import lines_of
@@ -36,7 +37,7 @@ def context(request: HttpRequest, case: Case) -> dict[str, Any]:
         "who": who if who in WHO else "all",
         "may_reopen": case.may_decide and case.record.status in {Status.COMPLETED, Status.CLOSED},
         "may_close": case.may_decide and case.record.status in {Status.READY, Status.RUNNING},
-        "document": case.document(request.GET.get("doc")),
+        "document": case.document(Look.of(request.GET)),
         "deliveries": deliveries(case),
         "timeline_query": "tab=history&",
         "producer": case.actors.name(case.record.producer),

@@ -1,4 +1,4 @@
-"""One record: its values and who wrote them, its results, its history; as JSON, as sent, and its documents."""
+"""One record: its values and who wrote them, its results, its history; as JSON, and as sent."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from django.views.decorators.http import require_POST, require_safe
 from handoffs.actions import endings
 from handoffs.bodies import raw_bytes
 from handoffs.errors import HandoffsError, LostRace, NotAllowed, ReasonRequired, RecordPurged, TransitionNotAllowed
-from handoffs.models import Attachment, Record
+from handoffs.models import Record
 from reviewqueue.case import record_case
-from reviewqueue.documents import IMAGES
 from reviewqueue.record_page import as_json, context
+from reviewqueue.views.attachments import download
 from reviewqueue.views.errors import refused
 
 STATUS = {NotAllowed: 403, LostRace: 409, TransitionNotAllowed: 409, RecordPurged: 409, ReasonRequired: 422}
@@ -44,20 +44,7 @@ def record_json(request: HttpRequest, pk: int) -> JsonResponse:
 def record_body(request: HttpRequest, pk: int) -> HttpResponse:
     """The bytes of the body, as sent."""
     found = get_object_or_404(Record.objects.visible_to(request.user), pk=pk)
-    return _download(raw_bytes(found.payload, found.encoding), f"record-{pk}-body.txt")
-
-
-@require_safe
-@login_required
-def attachment(request: HttpRequest, pk: int) -> HttpResponse:
-    """A document that came along: images may be shown, everything else is only saved."""
-    visible = Attachment.objects.filter(record__in=Record.objects.visible_to(request.user))
-    found = get_object_or_404(visible.exclude(content=None), pk=pk)
-    if "show" not in request.GET or found.media_type not in IMAGES:
-        return _download(bytes(found.content or b""), found.name)
-    response = HttpResponse(bytes(found.content or b""), content_type=found.media_type)
-    response["Content-Security-Policy"] = "default-src 'none'; sandbox"
-    return response
+    return download(raw_bytes(found.payload, found.encoding), f"record-{pk}-body.txt")
 
 
 @require_POST
@@ -83,12 +70,3 @@ def close(request: HttpRequest, pk: int) -> HttpResponse:
         return refused(request, STATUS.get(type(error), 409), str(error), request.path.removesuffix("close/"))
     messages.success(request, _("The record is closed. It can be reopened."))
     return redirect("record", pk)
-
-
-def _download(content: bytes, name: str) -> HttpResponse:
-    """Bytes that no browser opens by itself, whatever they are."""
-    response = HttpResponse(content, content_type="application/octet-stream")
-    response["Content-Disposition"] = content_disposition_header(True, name)
-    response["X-Content-Type-Options"] = "nosniff"
-    response["Content-Security-Policy"] = "default-src 'none'; sandbox"
-    return response

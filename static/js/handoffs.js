@@ -119,6 +119,12 @@
     $$(".toast[data-seconds]", root).forEach(timeToast);
     const words = $$("[data-say]", root).map((element) => element.textContent.trim()).join(" ");
     if (words) setTimeout(() => say(words), 150);
+    const there = $("[data-there]", root);                               // the marked place, within its own box
+    const box = there?.closest("[role=region]");
+    if (box) {
+      const [a, b] = [there, box].map((element) => element.getBoundingClientRect());
+      box.scrollBy(a.left - b.left - b.width / 3, a.top - b.top - b.height / 3);
+    }
     const first = $("[data-focus]", root);
     if (first) { first.tabIndex = -1; first.focus(); }
   }

@@ -81,7 +81,7 @@ def test_the_confidence_of_each_field_and_where_it_was_seen_are_shown(bob):
     text = read(bob, escalation)
     assert "/number 0.41" in text
     assert "by extract , 0.41" in text
-    assert "seen at top right" in text
+    assert "seen top right" in text
 
 
 def test_the_queue_s_instructions_and_the_agent_s_question_are_shown(bob, cast):
@@ -230,7 +230,6 @@ def test_documents_are_shown_as_text_and_saved_only(bob, cast):
     page = Attachment.objects.create(
         name="a.html", media_type="text/html", content=b"<script>alert(1)</script><p>x</p>", digest="1", **made
     )
-    image = Attachment.objects.create(name="b.png", media_type="image/png", content=b"\x89PNG", digest="2", **made)
     pdf = Attachment.objects.create(
         name="c\u202e.pdf", media_type="application/pdf", content=b"%PDF", digest="3", **made
     )
@@ -242,9 +241,6 @@ def test_documents_are_shown_as_text_and_saved_only(bob, cast):
         assert response["Content-Disposition"].startswith("attachment")
         assert response["Content-Type"] == "application/octet-stream"
         assert response["X-Content-Type-Options"] == "nosniff"
-    shown = bob.get(f"/attachments/{image.pk}/?show")
-    assert shown["Content-Type"] == "image/png"
-    assert "sandbox" in shown["Content-Security-Policy"]
     bob.force_login(cast.charlie)
     assert bob.get(f"/attachments/{page.pk}/").status_code == 404
 
