@@ -22,10 +22,11 @@ from handoffs.models.moves import COLUMNS, RecordRow
 from handoffs.states import INTAKE, BatchVerb, Outcome, Side
 from reviewqueue.actors import Actors
 from reviewqueue.desk import Desk, desk_of
-from reviewqueue.documents import Document, Look, document
+from reviewqueue.documents import Document, document
 from reviewqueue.evidence import Seen, all_seen
 from reviewqueue.models import User
 from reviewqueue.provenance import Provenance
+from reviewqueue.sheets import Look
 
 TRACED: Final = 1_500_000  # characters of outputs up to which it is worked out who wrote each value
 SIMILAR: Final = 5  # escalations of the same fingerprint that are named

@@ -84,7 +84,7 @@ def sort_of(attachment: Attachment) -> str:
     return "text" if said.startswith("text/") else ""
 
 
-def document(attachment: Attachment, look: Look = Look(), seen: Sequence[Seen] = ()) -> Document:
+def document(attachment: Attachment, look: Look, seen: Sequence[Seen]) -> Document:
     """An attachment as it is shown; its content is loaded. `seen`: the places in it that fields came from."""
     if attachment.content is None:
         return Document(attachment)

@@ -20,7 +20,6 @@ from reviewqueue import labels
 from reviewqueue.actors import is_person
 from reviewqueue.case import SIMILAR, Case
 from reviewqueue.decisions import Decisions
-from reviewqueue.documents import Look
 from reviewqueue.durations import in_words
 from reviewqueue.editing import Editor, editor_of
 from reviewqueue.panels import deliveries, shown_body, strip, sureness
@@ -28,6 +27,7 @@ from reviewqueue.place import Place
 from reviewqueue.places_seen import shown_place
 from reviewqueue.rows import shown_columns
 from reviewqueue.schema_controls import Leaf
+from reviewqueue.sheets import Look
 from reviewqueue.timeline import WHO, timeline
 
 PLACES = 3  # places that are named beside one value

@@ -10,7 +10,6 @@ from django.http import HttpRequest
 from handoffs.models import Escalation
 from handoffs.states import INTAKE, Side, Status
 from reviewqueue.case import Case
-from reviewqueue.documents import Look
 from reviewqueue.escalation_page import tell_origins
 from reviewqueue.exact_json import Unreadable
 from reviewqueue.json_lines import lines_of
@@ -18,6 +17,7 @@ from reviewqueue.panels import Shown, deliveries, strip
 from reviewqueue.rows import shown_columns
 from reviewqueue.schema_fields import shape_of
 from reviewqueue.schema_forms import SchemaForm
+from reviewqueue.sheets import Look
 from reviewqueue.timeline import WHO, timeline
 
 TABS = ("values", "results", "json", "history")

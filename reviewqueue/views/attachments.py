@@ -11,8 +11,9 @@ from django.views.decorators.http import require_safe
 from handoffs.models import Attachment, Record
 from reviewqueue import pictures
 from reviewqueue.case import record_case
-from reviewqueue.documents import Look, sort_of
+from reviewqueue.documents import sort_of
 from reviewqueue.render_page import PAGES
+from reviewqueue.sheets import Look
 
 KEPT_FOR = 300  # seconds that a browser may keep a page's picture
 
