@@ -91,6 +91,9 @@ def _origins(case: Case, editor: Editor) -> Editor:
     """Say beside each field who wrote its value."""
     if editor.form is not None:
         tell_origins(case, editor.form.leaves)
+        sure = sureness(case)
+        bar = sure.bar if sure and sure.bar is not None else 0
+        editor.form.doubtful = [pointer for pointer, value in sure.fields if value < bar] if sure else []
     return editor
 
 

@@ -18,15 +18,17 @@ LONGEST = 60  # characters of a quote beside its field
 
 def shown_place(case: Case, seen: Seen) -> Shown:
     attachment = next((each for each in case.attachments if seen.is_in(each, case.attachments)), None)
-    quote = visible(cut(seen.quote, LONGEST))
+    quote = "" if seen.quote.startswith("/") else visible(cut(seen.quote, LONGEST))  # a path is marked, not read
     if attachment is None:
         words = _("at %(host)s") % {"host": seen.host} if seen.link else ""
         page = _("page %(n)s") % {"n": seen.page or visible(seen.said)} if seen.page or seen.said else ""
         return Shown(words or page, quote, link=seen.link)
-    return Shown(_words(attachment, seen), quote, _url(attachment, seen))
+    return Shown(_words(attachment, seen, len(case.attachments)), quote, _url(attachment, seen))
 
 
-def _words(attachment: Attachment, seen: Seen) -> str:
+def _words(attachment: Attachment, seen: Seen, count: int) -> str:
+    if count == 1:
+        return _("on page %(n)s") % {"n": seen.page} if seen.page else _("in the document")
     name = visible(cut(attachment.name, LONGEST))
     return _("page %(n)s of %(name)s") % {"n": seen.page, "name": name} if seen.page else name
 

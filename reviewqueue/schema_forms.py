@@ -46,6 +46,7 @@ class SchemaForm:
         self.shape, self.sent_text, self.data = shape, sent, data
         self.violations, self.show_all = tuple(violations), show_all
         self.sent: Value = parse(sent) if sent else {}
+        self.doubtful: list[str] = []  # fields that are looked at before others that hold the contract
 
     def with_violations(self, violations: Sequence[Violation]) -> SchemaForm:
         """The same form, with what breaks the contract beside its fields."""
@@ -112,7 +113,10 @@ class SchemaForm:
 
     @property
     def others(self) -> list[Node]:
-        return [node for node in self.root.children if not node.is_hoisted]
+        """The fields that hold the contract, those in doubt first."""
+        found = [node for node in self.root.children if not node.is_hoisted]
+        above = {each for pointer in self.doubtful for each in with_those_above(pointer)}
+        return sorted(found, key=lambda node: node.pointer not in above)
 
     @property
     def in_sight(self) -> list[Node]:

@@ -11,7 +11,7 @@ from PIL import Image
 
 from handoffs.models import Escalation
 from tests.acceptance.stopped import refused, unsure, url
-from tests.browsing import text_of
+from tests.browsing import form, text_of
 from tests.papers import attached, gif_bomb, image, pdf, png_bomb
 
 pytestmark = pytest.mark.django_db
@@ -238,3 +238,9 @@ def test_who_draws_has_no_secret_and_its_crash_is_not_ours(bob, monkeypatch):
     attached(escalation.record, pdf("a"), "order.pdf", "application/pdf")
     assert "damaged" in text_of(bob.get(url(escalation)))
     assert seen["env"] == {}
+
+
+def test_fields_in_doubt_stand_before_the_others(bob):
+    escalation = unsure(0.5, field_confidence={"/number": 0.9, "/total": 0.4})
+    names = [name for name in form(bob.get(url(escalation)), "/fix/").data if name.startswith("/")]
+    assert names == ["/total", "/number", "/purchase_order"]
