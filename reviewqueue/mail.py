@@ -10,8 +10,10 @@ from email import message_from_bytes
 from email.errors import MessageError
 from email.header import decode_header, make_header
 from email.message import Message
-from html.parser import HTMLParser
+from html import unescape
 from typing import Any, Final
+
+from reviewqueue.markup import name_of, tokens
 
 HEADS: Final = ("From", "To", "Cc", "Date", "Subject", "Reply-To")
 LONGEST = 1000  # characters of a head
@@ -96,31 +98,19 @@ def _text(part: Message[Any, Any]) -> str:
         return raw.decode("utf-8", "replace")
 
 
-class _Words(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.found: list[str] = []
-        self.silent = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.silent += tag in _SILENT
-        if tag in _BLOCKS:
-            self.found.append("\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        self.silent = max(self.silent - (tag in _SILENT), 0)
-        if tag in _BLOCKS:
-            self.found.append("\n")
-
-    def handle_data(self, data: str) -> None:
-        if not self.silent:
-            self.found.append(data)
-
-
 def plain_of(html: str) -> str:
     """The words of HTML; nothing of it is run, fetched or shown as it asks."""
-    words = _Words()
-    words.feed(html)
-    words.close()
-    lines = (" ".join(line.split()) for line in "".join(words.found).splitlines())
+    found: list[str] = []
+    silent = ""
+    for token in tokens(html):
+        name = name_of(token).lower()
+        if silent:
+            silent = "" if token.startswith("</") and name == silent else silent
+        elif not token.startswith("<"):
+            found.append(unescape(token))
+        elif name in _SILENT and not token.startswith("</"):
+            silent = name
+        elif name in _BLOCKS:
+            found.append("\n")
+    lines = (" ".join(line.split()) for line in "".join(found).splitlines())
     return _GAPS.sub("\n\n", "\n".join(lines)).strip()
