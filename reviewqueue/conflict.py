@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from handoffs.bodies import body_digest
+from handoffs.exact_json import Unreadable
 from handoffs.models import Escalation, StepResult, Transition
 from handoffs.states import Resolution
 from reviewqueue import labels
@@ -19,7 +20,6 @@ from reviewqueue.actors import name_of
 from reviewqueue.case import Case, escalation_case
 from reviewqueue.differences import Row, compared
 from reviewqueue.editing import Editor
-from reviewqueue.exact_json import Unreadable
 from reviewqueue.place import Place
 from reviewqueue.schema_forms import PARTIAL, SchemaForm
 from reviewqueue.timeline import Happening, Telling

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from handoffs.exact_json import ABSENT, Unreadable, Value, at, parse, same, write
 from handoffs.strict_json import pointer
 from handoffs.titles import parts
-from reviewqueue.exact_json import ABSENT, Unreadable, Value, at, parse, same, write
 from reviewqueue.visible import cut, visible
 
 MOST = 100  # fields that are compared in one table

@@ -16,11 +16,11 @@ from typing import Final
 
 from django.utils.translation import gettext as _
 
+from handoffs.exact_json import Unreadable, parse, write
 from handoffs.models import Attachment
 from reviewqueue import mail as mails
 from reviewqueue import markup, pictures
 from reviewqueue.evidence import Seen
-from reviewqueue.exact_json import Unreadable, parse, write
 from reviewqueue.mail import Mail
 from reviewqueue.sheets import ANCHOR, Look, Sheet, sheet_of
 from reviewqueue.visible import visible

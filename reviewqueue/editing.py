@@ -14,9 +14,9 @@ from django.utils.translation import ngettext
 from handoffs import strict_json
 from handoffs.bodies import body_digest, raw_bytes
 from handoffs.contracts import Contract, Violation
+from handoffs.exact_json import Unreadable, parse, write
 from handoffs.states import Resolution, Side
 from reviewqueue.case import Case
-from reviewqueue.exact_json import Unreadable, parse, write
 from reviewqueue.schema_fields import shape_of
 from reviewqueue.schema_forms import SchemaForm
 from reviewqueue.schema_leaves import sentence

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from handoffs.exact_json import Unreadable, Value, parse, write
 from handoffs.strict_json import pointer
-from reviewqueue.exact_json import Unreadable, Value, parse, write
 from reviewqueue.visible import cut, visible
 
 FIRST = 200  # lines that are shown

@@ -9,10 +9,10 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from handoffs.bodies import raw_bytes
+from handoffs.exact_json import Unreadable
 from handoffs.models import StepResult
 from handoffs.states import INTAKE, Event, Kind, Outcome, Side, Status
 from reviewqueue.case import Case
-from reviewqueue.exact_json import Unreadable
 from reviewqueue.json_lines import Lines, lines_of, raw_lines
 from reviewqueue.schema_fields import shape_of
 from reviewqueue.schema_forms import SchemaForm

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from handoffs.exact_json import ABSENT, Unreadable, Value, at, parse, same
 from handoffs.models import StepResult
 from handoffs.titles import parts
 from reviewqueue.evidence import Seen, seen_at
-from reviewqueue.exact_json import ABSENT, Unreadable, Value, at, parse, same
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from typing import Any
 
 from django.http import HttpRequest
 
+from handoffs.exact_json import Unreadable
 from handoffs.models import Escalation
 from handoffs.states import INTAKE, Side, Status
 from reviewqueue.case import Case
 from reviewqueue.escalation_page import tell_origins
-from reviewqueue.exact_json import Unreadable
 from reviewqueue.json_lines import lines_of
 from reviewqueue.panels import Shown, deliveries, strip
 from reviewqueue.rows import shown_columns

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from django.utils.translation import gettext as _
 
+from handoffs.exact_json import ABSENT, Value
 from reviewqueue import schema_leaves
-from reviewqueue.exact_json import ABSENT, Value
 from reviewqueue.schema_fields import Sort
 from reviewqueue.schema_leaves import Blank, Typed
 from reviewqueue.schema_nodes import SHOWN_VALUE, Node

@@ -14,7 +14,7 @@ from functools import cache, cached_property
 from typing import Any
 
 from handoffs.contracts import Contract, schema
-from reviewqueue.exact_json import Number, Value, parse
+from handoffs.exact_json import Number, Value, parse
 
 LONG = 120  # characters from which a text gets more than one line
 Schema = Mapping[str, Any]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from handoffs.contracts import Violation
-from reviewqueue.exact_json import Value, parse, same, write
+from handoffs.exact_json import Value, parse, same, write
 from reviewqueue.schema_controls import Leaf
 from reviewqueue.schema_fields import Shape
 from reviewqueue.schema_nodes import Node, Rows

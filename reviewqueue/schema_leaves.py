@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from handoffs import strict_json
-from reviewqueue.exact_json import ABSENT, Number, Value, parse, write
+from handoffs.exact_json import ABSENT, Number, Value, parse, write
 from reviewqueue.schema_fields import LONG, Shape, Sort, is_of
 
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from django.utils.translation import gettext as _
 
 from handoffs.contracts import Violation
-from reviewqueue.exact_json import ABSENT, Value, same, write
+from handoffs.exact_json import ABSENT, Value, same, write
 from reviewqueue.provenance import Origin
 from reviewqueue.schema_fields import Shape, Sort
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from handoffs.exact_json import ABSENT, Value
 from handoffs.strict_json import pointer
-from reviewqueue.exact_json import ABSENT, Value
 from reviewqueue.schema_controls import Leaf
 from reviewqueue.schema_fields import Shape, Sort
 from reviewqueue.schema_leaves import Typed

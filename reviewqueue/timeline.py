@@ -11,12 +11,12 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from handoffs.exact_json import parse, write
 from handoffs.models import Escalation, StepResult, Transition
 from handoffs.reasons import number
 from handoffs.states import INTAKE, Event, Outcome, Side
 from reviewqueue.actors import is_person
 from reviewqueue.case import Case
-from reviewqueue.exact_json import parse, write
 from reviewqueue.visible import cut, visible
 
 WHO = ("all", "people", "system")

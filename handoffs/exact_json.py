@@ -1,7 +1,7 @@
 """JSON as values that keep what was sent: a number stays the text it was, so nothing is rounded by opening a form.
 
-Only for pages: the gate (`handoffs.strict_json`) judges bodies, this reads even some that it refused, so that a person
-can mend them field by field.
+The gate (`strict_json`) judges bodies; this reads even some that it refused, so that a person can mend them field by
+field.
 """
 
 from __future__ import annotations
