@@ -14,7 +14,8 @@ from django.forms import BaseModelFormSet, ModelForm
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-import handoffs.token_admin  # noqa: F401 - registers itself
+import handoffs.token_admin
+import handoffs.webhook_admin  # noqa: F401 - registers itself, as does the other
 from handoffs.actions import queues
 from handoffs.models import (
     Alert,

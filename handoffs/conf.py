@@ -26,6 +26,11 @@ DEFAULTS: dict[str, Any] = {
     "LONGEST_WAIT": 60.0,  # seconds of one long poll
     "KEY_DAYS": 30,  # days for which a repeated request with an Idempotency-Key is answered as before
     "REQUIRE_DRILL": False,  # whether a flow starts nothing before its drill is green
+    "MAIL_EVERY": 15 * 60.0,  # seconds between two mails to one person about the same fault
+    "WEBHOOK_DAYS": 3,  # days of failure after which an endpoint is paused
+    "WEBHOOK_TIMEOUT": 5.0,  # seconds that an endpoint may take to connect, and to answer
+    "WEBHOOKS_INSIDE": False,  # whether webhooks may go to private addresses, and by http
+    "OUTBOX_DAYS": 30,  # days for which what was told is kept
     "LOCK_WAIT": 5.0,  # seconds that a repeated request waits for the first one to be answered
 }
 

@@ -116,6 +116,12 @@ class UnfitQueue(HandoffsError):
     code = "unfit_queue"
 
 
+class UnfitEndpoint(HandoffsError):
+    """A webhook's endpoint needs a name of its own, and a public address by https."""
+
+    code = "unfit_endpoint"
+
+
 class UnfitToken(HandoffsError):
     """A token needs a name of its own, and an expiry that lies ahead."""
 

@@ -247,3 +247,45 @@ class AlertKind(StrEnum):
     ENDPOINT = "endpoint"
     CALIBRATION = "calibration"
     UNTRUE = "untrue"
+
+
+class Told(StrEnum):
+    """What the outbox tells: people in the site and by mail, programs by webhook."""
+
+    OPENED = "escalation.opened"  # a record stopped
+    RESOLVED = "escalation.resolved"  # somebody decided, and the time to undo is over
+    UNREAD = "escalation.unread"  # nobody has looked at it in time: the backup is told
+    BREACHED = "escalation.breached"  # its due time has passed
+    ALERT_OPENED = "alert.opened"
+    ALERT_CLOSED = "alert.closed"
+    ANSWERED = "ask.answered"  # what an agent asked of a person
+    ASSIGNED = "escalation.assigned"  # somebody gave it to a reviewer
+    MENTIONED = "comment.mention"  # somebody is named in a comment
+    OWNER = "queue.owner"  # somebody answers for a queue from now on
+    HANDED_OVER = "queue.handover"  # what somebody who leaves had is somebody else's now
+
+
+class DeliveryState(StrEnum):
+    """Where a webhook's delivery stands."""
+
+    WAITING = "waiting"  # to be sent, for the first time or again
+    DELIVERED = "delivered"  # the endpoint took it
+    SKIPPED = "skipped"  # an admin gave it up
+
+
+class MailState(StrEnum):
+    """Whether a person was told by mail as well."""
+
+    DUE = "due"  # a mail will leave
+    SENT = "sent"
+    NO_ADDRESS = "no_address"  # the person has no address
+    NOT_WANTED = "not_wanted"  # the person wants none
+    OFF = "off"  # this installation sends no mail
+
+
+class MailWhen(StrEnum):
+    """When a person wants mail."""
+
+    AT_ONCE = "at_once"
+    DIGEST = "digest"  # once a day
+    NEVER = "never"

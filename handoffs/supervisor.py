@@ -25,6 +25,7 @@ from handoffs import children, conf, dispatch, reconcile
 from handoffs.actions import repairs
 from handoffs.children import Child
 from handoffs.flows import declared
+from handoffs.sender import Sender
 
 logger = logging.getLogger(__name__)
 
@@ -157,11 +158,13 @@ class Supervisor:
         self.name = name_of("worker", job_queue)
         self.places = [Place() for _ in range(size)]
         self.repairs = Repairs(job_queue)
+        self.sender = Sender()
         self._server_away = False
 
     def run(self) -> None:
         """Work until SIGTERM or SIGINT; then let the steps that run come to their end and hand back the rest."""
         with stop_signals() as stop:
+            self.sender.start()
             try:
                 while not stop.is_set():
                     self.look_after_children()
@@ -171,6 +174,7 @@ class Supervisor:
             except KeyboardInterrupt:
                 logger.warning("Stopped at once: what was running is taken up again when its lease runs out.")
                 self.kill_children()
+        self.sender.stop()
         self.repairs.end(self.name)
 
     def look_after_children(self) -> None:

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
 
-from handoffs.models import Escalation
+from handoffs.models import Escalation, Notice
 from reviewqueue.counting import shown, tally
 from reviewqueue.filters import VIEWS, in_view
 from reviewqueue.models import User
@@ -29,12 +29,13 @@ def shell(request: HttpRequest) -> dict[str, Any]:
 
 
 def views_of(request: HttpRequest, user: User) -> list[Item]:
-    """The views of the inbox, each with its count: one query."""
+    """The views of the inbox and the notices, each with its count: one query."""
     now = now_of(request)
-    counts = tally(user, **{name: in_view(Escalation.objects.visible_to(user), name, user, now) for name in VIEWS})
+    views = {name: in_view(Escalation.objects.visible_to(user), name, user, now) for name in VIEWS}
+    counts = tally(user, **views, told=Notice.objects.visible_to(user).unread())
     inbox = reverse("inbox")
     here = request.GET.get("view", "open") if request.path == inbox else ""
-    return [
+    items: list[Item] = [
         {
             "label": label,
             "url": inbox if name == "open" else f"{inbox}?view={name}",
@@ -45,6 +46,8 @@ def views_of(request: HttpRequest, user: User) -> list[Item]:
         }
         for name, label in VIEWS.items()
     ]
+    told = _page(request, "notices", _("Notices"), "g n")
+    return [*items, told | {"count": shown(counts["told"]), "is_hot": counts["told"] > 0}]
 
 
 def pages_for(request: HttpRequest, user: User) -> list[Item]:

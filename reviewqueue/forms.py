@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import zoneinfo
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
+from handoffs.models import MailChoice
 from reviewqueue.models import User
 
 if TYPE_CHECKING:
     ProfileBase = forms.ModelForm[User]
+    MailBase = forms.ModelForm[MailChoice]
 else:
-    ProfileBase = forms.ModelForm
+    ProfileBase = MailBase = forms.ModelForm
 
 
 _ALIASES = ("Etc/", "US/", "Canada/", "Brazil/", "Chile/", "Mexico/", "posix/", "right/", "SystemV/")
@@ -55,3 +57,30 @@ class ProfileForm(ProfileBase):
         if commit and self.changed_data:
             self.instance.save(update_fields=self.changed_data)
         return self.instance
+
+
+class ClockInput(forms.TimeInput):
+    """A time of the day, by hours and minutes."""
+
+    input_type = "time"
+
+    def __init__(self) -> None:
+        super().__init__(format="%H:%M")
+
+
+class MailForm(MailBase):
+    """When one person gets mail."""
+
+    class Meta:
+        model = MailChoice
+        fields = ("when", "digest_at", "quiet_from", "quiet_to")
+        widgets = {"digest_at": ClockInput(), "quiet_from": ClockInput(), "quiet_to": ClockInput()}
+
+    def clean(self) -> dict[str, Any] | None:
+        cleaned = super().clean()
+        if bool(self.cleaned_data.get("quiet_from")) != bool(self.cleaned_data.get("quiet_to")):
+            self.add_error("quiet_to", _("Quiet hours have a beginning and an end."))
+        return cleaned
+
+    def save(self, commit: bool = True) -> MailChoice:
+        raise TypeError("`choose_mail` keeps it")

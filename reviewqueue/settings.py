@@ -33,6 +33,9 @@ HANDOFFS_FLOWS: list[str] = env.list("HANDOFFS_FLOWS", [])
 TIME_ZONE = env.str("TIME_ZONE", "UTC")
 LANGUAGE_CODE = env.str("LANGUAGE_CODE", "en")
 HTTPS = env.bool("HTTPS", False)
+SITE_URL = env.str("SITE_URL", "")
+DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "handoffs@localhost")
+_MAIL = env.dj_email_url("EMAIL_URL", "dummy://")
 LOG_LEVEL = env.str("LOG_LEVEL", "INFO")
 JOB_QUEUES = env.list("HANDOFFS_JOB_QUEUES", ["default"])
 # The product's own limits and times: HANDOFFS_<NAME>, with the defaults of handoffs.conf.
@@ -158,5 +161,8 @@ X_FRAME_OPTIONS = "DENY"
 # A little above the contract gate's 2 MB, so that the gate's own answer is the one a sender sees.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4_000_000
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000
+
+# EMAIL_URL gives all of Django's EMAIL_ settings; without it no mail leaves. A silent server must not hold all up.
+globals().update(_MAIL | {"EMAIL_TIMEOUT": _MAIL.get("EMAIL_TIMEOUT") or 10})
 
 LOGGING = policy.logging(LOG_LEVEL)

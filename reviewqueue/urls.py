@@ -7,12 +7,13 @@ from django.contrib.auth import views as auth
 from django.urls import URLPattern, URLResolver, include, path, reverse_lazy
 from django.views.generic import RedirectView
 
-from reviewqueue.views import api_docs, flows, inbox, ops, profile, queues, readiness, records
+from reviewqueue.views import api_docs, flows, inbox, notices, ops, profile, queues, readiness, records
 
 account: list[URLPattern | URLResolver] = [
     path("login/", auth.LoginView.as_view(redirect_authenticated_user=True), name="login"),
     path("logout/", auth.LogoutView.as_view(template_name="registration/logged_out.html"), name="logout"),
     path("profile/", profile.profile, name="profile"),
+    path("mail/", profile.mail, name="mail-choice"),
     path("password/", profile.NewPassword.as_view(success_url=reverse_lazy("profile")), name="password_change"),
 ]
 
@@ -20,6 +21,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(pattern_name="inbox", query_string=True)),
     path("inbox/", inbox.inbox, name="inbox"),
     path("inbox/next/", inbox.take_next, name="inbox-next"),
+    path("notices/", notices.notices, name="notices"),
     path("records/", records.records, name="records"),
     path("queues/", queues.queues, name="queues"),
     path("queues/<slug:slug>/", queues.queue, name="queue"),

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from handoffs import dispatch, readiness
+from handoffs.actions import alerts
 from handoffs.flows import Flow, declared
 from handoffs.models import Alert, DrillRun, Record, sql
 from handoffs.models.queues import queue_id
@@ -49,7 +50,7 @@ def _drop_old(flow: Flow) -> None:
 
 
 def _close_alert(flow: Flow, at: datetime) -> None:
-    Alert.objects.standing().filter(kind=AlertKind.HELD, flow=flow.name).update(closed_at=at)
+    alerts.close_alerts(Alert.objects.standing().filter(kind=AlertKind.HELD, flow=flow.name), at)
 
 
 def watch_held() -> int:
@@ -69,10 +70,5 @@ def watch_held() -> int:
 def _open_alert(flow: Flow, at: datetime) -> None:
     sentence = f"Records of {flow.name} wait: {readiness.why_not(flow)}"
     queue = queue_id(flow.escalate_to, 0)
-    if Alert.objects.standing().filter(kind=AlertKind.HELD, flow=flow.name).exists():
-        return
-    try:
-        with transaction.atomic():
-            Alert.objects.create(kind=AlertKind.HELD, flow=flow.name, queue_id=queue, sentence=sentence, opened_at=at)
-    except IntegrityError:
-        return  # somebody else opened it just now
+    if not Alert.objects.standing().filter(kind=AlertKind.HELD, flow=flow.name).exists():
+        alerts.raise_alert(AlertKind.HELD, flow=flow.name, queue_id=queue, sentence=sentence, at=at)

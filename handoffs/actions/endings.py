@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from handoffs import conf
+from handoffs.actions import outbox
 from handoffs.actions.escalations import Held, Person, actor_of, change, hold, require_decider
 from handoffs.actions.plans import Plan
 from handoffs.actions.writing import carry_out
@@ -104,6 +105,7 @@ def undo(*, escalation_id: int, by: Person) -> Escalation:
     if not carry_out([plan], plan.at):
         raise LostRace
     _mark_undone(held.escalation, before["superseded"])
+    outbox.take_back(held.escalation)
     held.escalation.refresh_from_db()
     return held.escalation
 

@@ -18,6 +18,7 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from handoffs import conf
+from handoffs.actions import outbox
 from handoffs.actions.plans import Plan
 from handoffs.actions.writing import carry_out
 from handoffs.errors import LostRace, NotAllowed, TransitionNotAllowed
@@ -181,6 +182,7 @@ def assign(*, escalation_id: int, by: Person, to: Person, version: int | None = 
         raise NotAllowed(_("That person may not decide in this queue."))
     change(held, EscalationEvent.ASSIGN, assignee=to, claimed_until=None, assigned=True)
     _note(held, Event.ASSIGN, to.get_username()[:60])
+    outbox.assigned(held.escalation, to, by, held.plan.at)
 
 
 @transaction.atomic

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import Min
 
 from handoffs import conf, dispatch, engine, readiness
-from handoffs.actions import batch_work
+from handoffs.actions import alerts, batch_work
 from handoffs.actions.plans import Plan
 from handoffs.actions.starts import nobody
 from handoffs.actions.work import Failure, hand_back, outputs_of, settle
@@ -127,7 +127,8 @@ def watch_starts() -> int:
             late.add((flow.name, step.name))
             _alert(flow, step, now)
     served = [a.pk for a in Alert.objects.standing().filter(kind=AlertKind.UNSERVED) if (a.flow, a.step) not in late]
-    Alert.objects.filter(pk__in=served).update(closed_at=now)
+    if served:
+        alerts.close_alerts(Alert.objects.filter(pk__in=served), now)
     return len(late)
 
 
@@ -135,18 +136,8 @@ def _alert(flow: Flow, step: Step, now: datetime) -> None:
     who = "worker" if step.by == "worker" else "agent"
     minutes = round(step.start_within_seconds / 60)
     sentence = f"No {who} has taken {step.name} of {flow.name} for more than {minutes} min."
-    try:
-        with transaction.atomic():
-            Alert.objects.create(
-                kind=AlertKind.UNSERVED,
-                flow=flow.name,
-                step=step.name,
-                queue_id=queue_id(flow.queue_of(step.name), 0),
-                sentence=sentence,
-                opened_at=now,
-            )
-    except IntegrityError:
-        return  # it stands already
+    queue = queue_id(flow.queue_of(step.name), 0)
+    alerts.raise_alert(AlertKind.UNSERVED, flow=flow.name, step=step.name, queue_id=queue, sentence=sentence, at=now)
 
 
 def waiting_job_queues() -> list[str]:

@@ -16,6 +16,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from handoffs import conf, dispatch
+from handoffs.actions import outbox
 from handoffs.actions.escalations import Held, Person, change, hold, is_held_by_another
 from handoffs.actions.judging import body_of, judge_body, open_for, stored_input, violations_now
 from handoffs.actions.plans import Plan
@@ -282,4 +283,5 @@ def _decide(held: Held, by: Person, resolution: Resolution, **values: Any) -> Es
     reach("in_verdict")
     dispatch.ring_for([plan])
     escalation.refresh_from_db()
+    outbox.resolved(escalation, by)
     return escalation

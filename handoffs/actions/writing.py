@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from handoffs.actions import outbox
 from handoffs.actions.plans import Plan
 from handoffs.crashpoints import reach
 from handoffs.models import Escalation, Queue, StepResult, Violation, sql
@@ -106,9 +107,16 @@ def _write_escalations(plans: Sequence[Plan]) -> None:
     sql.insert(Escalation, tuple(ESCALATION), rows)
     opened = Escalation.objects.unresolved().filter(record__in=[p.row.id for p in plans])
     ids = dict(opened.values_list("record_id", "pk"))
+    outbox.tell(*(_told(plan, ids[plan.row.id], queues) for plan in plans))
     for plan in plans:
         for violation in plan.violations:
             violation["escalation_id"] = ids[plan.row.id]
+
+
+def _told(plan: Plan, pk: int, queues: Mapping[int, Queue]) -> outbox.Telling:
+    values = plan.escalation or {}
+    queue = queues[values["queue_id"]]
+    return outbox.opened(values, pk=pk, external_id=plan.row.external_id, queue=queue, at=plan.at)
 
 
 def _awaiting_results(plans: Sequence[Plan]) -> dict[int, int]:

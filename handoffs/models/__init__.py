@@ -5,6 +5,7 @@ from handoffs.models.batches import Batch, BatchItem
 from handoffs.models.drills import DrillRun
 from handoffs.models.escalations import Alert, Escalation
 from handoffs.models.history import AuditEntry, ContractVersion, Heartbeat, Transition
+from handoffs.models.outbox import Delivery, Endpoint, MailChoice, Notice, OutboxRow
 from handoffs.models.queues import Membership, Queue
 from handoffs.models.records import Attachment, Comment, Record, StepResult, Violation
 
@@ -17,11 +18,16 @@ __all__ = [
     "BatchItem",
     "Comment",
     "ContractVersion",
+    "Delivery",
     "DrillRun",
+    "Endpoint",
     "Escalation",
     "Heartbeat",
     "IdempotencyKey",
+    "MailChoice",
     "Membership",
+    "Notice",
+    "OutboxRow",
     "Queue",
     "Record",
     "StepResult",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING, Self
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Self
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -110,6 +111,15 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} ({self.role})"
+
+
+def who_answers(queue: Queue, at: datetime) -> list[Any]:
+    """Who is to be turned to, the first one first: the owner, the backup, then the admins; none who can't sign in."""
+    people = get_user_model().objects.filter(is_active=True)
+    leading = people.in_bulk([pk for pk in (queue.owner_id, queue.backup_id) if pk is not None])
+    ordered = [leading[pk] for pk in (queue.owner_id, queue.backup_id) if pk in leading]
+    admins = people.filter(is_superuser=True).exclude(pk__in=leading).order_by("pk")
+    return [*ordered, *admins]
 
 
 _QUEUE_IDS: dict[str, int] = {}

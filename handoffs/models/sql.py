@@ -50,6 +50,15 @@ def write_time(value: datetime | None) -> Any:
     return connection.ops.adapt_datetimefield_value(value)
 
 
+def alone(what: str) -> bool:
+    """Whether this transaction is the only one that does `what`; on SQLite every writing one is the only one."""
+    if not is_postgres():
+        return True
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(hashtext(%s))", [what])
+        return bool(cursor.fetchone()[0])
+
+
 @cache
 def _fields(model: type[models.Model]) -> dict[str, models.Field[Any, Any]]:
     return {str(f.column): f for f in model._meta.concrete_fields}

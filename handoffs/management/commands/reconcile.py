@@ -9,6 +9,7 @@ from django.core.management.base import CommandParser
 
 from handoffs.management.plain import PlainCommand
 from handoffs.reconcile import Round, reconcile
+from handoffs.sender import Sender, tell_all
 from handoffs.supervisor import Repairs, stop_signals
 
 SENTENCES = {
@@ -34,11 +35,14 @@ class Command(PlainCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["once"]:
             self._say(reconcile())
+            tell_all()
             return
-        repairs = Repairs()
+        repairs, sender = Repairs(), Sender()
         with stop_signals() as stop:
+            sender.start()
             while not stop.wait(repairs.pause(60.0)):
                 repairs.when_due()
+        sender.stop()
         repairs.end()
 
     def _say(self, done: Round) -> None:
