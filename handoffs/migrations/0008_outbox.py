@@ -9,7 +9,7 @@ import handoffs.models.outbox
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("handoffs", "0006_drills"),
+        ("handoffs", "0007_batches"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
