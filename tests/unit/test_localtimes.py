@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -24,7 +25,7 @@ def test_each_day_has_its_time_once(zone, clock):
     found = {next_local(hour, clock, there) for hour in hours()}
     days = [at.astimezone(there).date() for at in sorted(found)]
     assert len(days) == len(set(days)) in {365, 366}
-    assert all(later - earlier == timedelta(days=1) for earlier, later in zip(days, days[1:], strict=False))
+    assert all(later - earlier == timedelta(days=1) for earlier, later in itertools.pairwise(days))
     for at in found:
         shown = at.astimezone(there)
         assert shown.time() == clock or at.astimezone(UTC) != shown.astimezone(UTC) or not exists(shown, clock, there)
