@@ -162,3 +162,9 @@ class QueueServerAway(HandoffsError):
     """The job queue server cannot be reached."""
 
     code = "queue_server_away"
+
+
+class PatchDoesNotFit(HandoffsError):
+    """The body has nothing at a place where the fix changes something."""
+
+    code = "patch_does_not_fit"

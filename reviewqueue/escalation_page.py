@@ -19,6 +19,7 @@ from handoffs.states import Kind, Resolution, Side
 from reviewqueue import labels
 from reviewqueue.actors import is_person
 from reviewqueue.case import SIMILAR, Case
+from reviewqueue.comparing import compare
 from reviewqueue.decisions import Decisions
 from reviewqueue.durations import in_words
 from reviewqueue.editing import Editor, editor_of
@@ -135,6 +136,8 @@ def _body(request: HttpRequest, case: Case, decisions: Decisions, editor: Editor
         tell_origins(case, shown.form.leaves)
     return {
         "shown": shown,
+        "comparison": compare(case, request.GET.get("against", "")) if shown.view == "changes" else None,
+        "comparison_query": _query(request, "show"),
         "violations": case.violations,
         "sureness": sureness(case),
         "deliveries": deliveries(case),
@@ -155,11 +158,16 @@ def _look(request: HttpRequest, case: Case, editor: Editor | None) -> Look:
     return replace(look, at=next((pointer for pointer in [*broken, *doubtful] if pointer in seen), ""))
 
 
+def _query(request: HttpRequest, *names: str) -> str:
+    """The view one came from, and what else of the address a link keeps; ends in an ampersand where there is any."""
+    kept = {name: value for name in ("from", *names) if (value := request.GET.get(name))}
+    return f"{urlencode(kept)}&" if kept else ""
+
+
 def _around(request: HttpRequest, case: Case) -> dict[str, Any]:
     who = request.GET.get("who", "all")
-    view = request.GET.get("from")
     context: dict[str, Any] = {
-        "timeline_query": f"{urlencode({'from': view})}&" if view else "",
+        "timeline_query": _query(request),
         "producer": case.actors.name(case.record.producer),
         "columns": shown_columns(case.record),
         "timeline": timeline(case, who),

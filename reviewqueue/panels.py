@@ -18,7 +18,7 @@ from reviewqueue.schema_fields import shape_of
 from reviewqueue.schema_forms import SchemaForm
 from reviewqueue.timeline import duration
 
-VIEWS = ("fields", "json", "raw")
+VIEWS = ("fields", "json", "raw", "changes")
 LOWEST = 8  # fields whose confidence is shown at once
 
 

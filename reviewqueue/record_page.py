@@ -11,6 +11,7 @@ from handoffs.exact_json import Unreadable
 from handoffs.models import Escalation
 from handoffs.states import INTAKE, Side, Status
 from reviewqueue.case import Case
+from reviewqueue.comparing import compare
 from reviewqueue.escalation_page import tell_origins
 from reviewqueue.json_lines import lines_of
 from reviewqueue.panels import Shown, deliveries, strip
@@ -20,7 +21,7 @@ from reviewqueue.schema_forms import SchemaForm
 from reviewqueue.sheets import Look
 from reviewqueue.timeline import WHO, timeline
 
-TABS = ("values", "results", "json", "history")
+TABS = ("values", "results", "changes", "json", "history")
 RESULT = ("step", "side", "attempt", "outcome", "confidence", "bar", "actor", "code", "message", "contract_hash")
 
 
@@ -43,12 +44,14 @@ def context(request: HttpRequest, case: Case) -> dict[str, Any]:
         "producer": case.actors.name(case.record.producer),
         "columns": shown_columns(case.record),
     }
-    return found | _tab(case, str(found["tab"]), who)
+    return found | _tab(case, str(found["tab"]), who, request.GET.get("against", ""))
 
 
-def _tab(case: Case, tab: str, who: str) -> dict[str, Any]:
+def _tab(case: Case, tab: str, who: str, against: str) -> dict[str, Any]:
     if tab == "json":
         return {"lines": lines_of(case.record.payload)}
+    if tab == "changes":
+        return {"comparison": compare(case, against)}
     if tab == "history":
         return {"timeline": timeline(case, who)}
     if tab == "values":

@@ -17,6 +17,8 @@ from handoffs.reasons import number
 from handoffs.states import INTAKE, Event, Outcome, Side
 from reviewqueue.actors import is_person
 from reviewqueue.case import Case
+from reviewqueue.comparing import edits
+from reviewqueue.differences import Change
 from reviewqueue.visible import cut, visible
 
 WHO = ("all", "people", "system")
@@ -34,7 +36,7 @@ class Happening:
     lead: str
     said: str
     quote: str = ""
-    changes: list[tuple[str, str]] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
     by_person: bool = False
 
 
@@ -66,6 +68,7 @@ class Telling:
         self.case = case
         self.attempts = {r.attempt: r for r in case.results if r.attempt is not None and r.outcome != Outcome.LATE}
         self.edits = {(r.ended_at, r.actor): r for r in case.results if r.attempt is None}
+        self.edited = edits(case) if any(r.attempt is None for r in case.results) else {}
         self.stopped = {e.opened_at: e for e in case.escalations}
         self.decided = {e.resolved_at: e for e in case.escalations if e.resolved_at}
 
@@ -86,9 +89,13 @@ class Telling:
             lead,
             said,
             quote=told[2] if len(told) > 2 else "",
-            changes=_changes(edit) if edit else [],
+            changes=self.changed(edit) if edit else [],
             by_person=is_person(t.actor),
         )
+
+    def changed(self, edit: StepResult) -> list[Change]:
+        """What an edit changed; where that is not known any more, the new values alone."""
+        return self.edited.get(edit.pk) or _changes(edit)
 
     def who(self, t: Transition) -> str:
         return self.case.actors.name(t.actor)
@@ -243,12 +250,12 @@ _LOOKS = {
 }
 
 
-def _changes(edit: StepResult) -> list[tuple[str, str]]:
-    """(pointer, new value as JSON) of a person's edit; an empty text where a field was taken out."""
+def _changes(edit: StepResult) -> list[Change]:
+    """A person's edit as its patch has it: where something was there before, the patch does not say what."""
     patch = parse(edit.patch)
     steps = [step for step in patch if isinstance(step, dict)] if isinstance(patch, list) else []
     return [
-        (str(step.get("path", "")), visible(cut(write(step["value"]), SHOWN)) if "value" in step else "")
+        Change(str(step.get("path", "")), None, visible(cut(write(step["value"]), SHOWN)) if "value" in step else None)
         for step in steps[:50]
     ]
 

@@ -65,7 +65,7 @@ def test_attempts_edits_and_history_have_tabs(bob):
     ]
     places = [history.index(each) for each in told]
     assert places == sorted(places)
-    assert '/purchase_order "PO-9"' in history
+    assert '/purchase_order null "PO-9"' in history
     assert '"voucher"' in read(bob, record, "json")
 
 
