@@ -16,13 +16,14 @@ from handoffs.actions.plans import Plan
 from handoffs.contracts import Contract, Violation
 from handoffs.errors import UnknownFlow, UnknownStep
 from handoffs.flows import Flow, Step, get_flow
-from handoffs.models import Attachment, BatchItem, Comment, Escalation, Record, StepResult, Transition
+from handoffs.models import Attachment, BatchItem, Comment, Draft, Escalation, Record, StepResult, Transition
 from handoffs.models import Violation as ViolationRow
 from handoffs.models.moves import COLUMNS, RecordRow
 from handoffs.states import INTAKE, BatchVerb, Outcome, Side
 from reviewqueue.actors import Actors
 from reviewqueue.desk import Desk, desk_of
 from reviewqueue.documents import Document, document
+from reviewqueue.durations import ago
 from reviewqueue.evidence import Seen, all_seen
 from reviewqueue.models import User
 from reviewqueue.provenance import Provenance
@@ -158,6 +159,17 @@ class Case:
     @cached_property
     def comments(self) -> list[Comment]:
         return list(self.record.comments.select_related("author").order_by("pk"))
+
+    @cached_property
+    def draft(self) -> Draft | None:
+        """What this person typed here before, and did not send."""
+        if self.escalation is None or self.is_resolved or not self.may_decide:
+            return None
+        return Draft.objects.filter(escalation=self.escalation.pk, author=self.user.pk).first()
+
+    @property
+    def draft_age(self) -> str:
+        return ago(self.desk.now - self.draft.saved_at) if self.draft else ""
 
     @cached_property
     def violations(self) -> list[ViolationRow]:

@@ -11,9 +11,11 @@ from django.utils.translation import gettext as _
 
 from handoffs.models import Escalation, Notice
 from reviewqueue.counting import shown, tally
+from reviewqueue.desk import desk_of
 from reviewqueue.filters import VIEWS, in_view
-from reviewqueue.models import User
+from reviewqueue.models import SavedView, User
 from reviewqueue.requests import now_of
+from reviewqueue.saved_views import is_here, rows_of, view_address, views_for
 
 HOT = frozenset({"overdue"})
 Item = dict[str, Any]
@@ -29,12 +31,17 @@ def shell(request: HttpRequest) -> dict[str, Any]:
 
 
 def views_of(request: HttpRequest, user: User) -> list[Item]:
-    """The views of the inbox and the notices, each with its count: one query."""
+    """The views of the inbox, the saved ones and the notices, each with its count: two queries."""
     now = now_of(request)
-    views = {name: in_view(Escalation.objects.visible_to(user), name, user, now) for name in VIEWS}
-    counts = tally(user, **views, told=Notice.objects.visible_to(user).unread())
+    views: dict[str, Any] = {name: in_view(Escalation.objects.visible_to(user), name, user, now) for name in VIEWS}
+    saved = views_for(user)
+    held = {f"view_{view.pk}": rows_of(view, desk_of(request)) for view in saved}
+    kept = {name: rows for name, rows in held.items() if rows is not None}
+    counts = tally(user, **views, **kept, told=Notice.objects.visible_to(user).unread())
+    own = [_saved(view, counts.get(f"view_{view.pk}"), is_here(view, request)) for view in saved]
     inbox = reverse("inbox")
-    here = request.GET.get("view", "open") if request.path == inbox else ""
+    is_own = any(item["is_current"] for item in own)
+    here = request.GET.get("view", "open") if request.path == inbox and not is_own else ""
     items: list[Item] = [
         {
             "label": label,
@@ -47,7 +54,20 @@ def views_of(request: HttpRequest, user: User) -> list[Item]:
         for name, label in VIEWS.items()
     ]
     told = _page(request, "notices", _("Notices"), "g n")
-    return [*items, told | {"count": shown(counts["told"]), "is_hot": counts["told"] > 0}]
+    return [*own, *items, told | {"count": shown(counts["told"]), "is_hot": counts["told"] > 0}]
+
+
+def _saved(view: SavedView, count: int | None, is_current: bool) -> Item:
+    return {
+        "label": view.title,
+        "note": view.queue.title if view.queue else "",
+        "url": str(view_address(view.query)),
+        "count": None if count is None else shown(count),
+        "is_current": is_current,
+        "is_hot": False,
+        "is_saved": True,
+        "key": "",
+    }
 
 
 def pages_for(request: HttpRequest, user: User) -> list[Item]:

@@ -80,7 +80,9 @@ def change(request: HttpRequest, case: Case, act: Act, said: str, *, panel: str,
 
 
 def go_on(request: HttpRequest, case: Case, place: Place) -> HttpResponse:
-    """The next item of the view from which this one was opened, or the view if it is empty."""
+    """The next item of the view from which this one was opened, or the view if it is empty; who stays, stays."""
+    if case.user.stays:
+        return redirect(place.url(_pk(case)))
     if case.escalation is not None and (following := place.next_after(case.escalation)) is not None:
         return redirect(place.url(following))
     messages.success(request, _("Nothing is left to take in this view."))

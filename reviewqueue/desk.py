@@ -39,9 +39,12 @@ class Desk:
 
 
 def desk_of(request: HttpRequest) -> Desk:
-    """The desk of the person who asks. One query, and one for the time."""
-    user: User = request.user  # type: ignore[assignment]
-    return Desk(user, now_of(request), list(seen_queues(user)))
+    """The desk of the person who asks. One query, and one for the time; read once per request."""
+    if not hasattr(request, "desk"):
+        user: User = request.user  # type: ignore[assignment]
+        request.desk = Desk(user, now_of(request), list(seen_queues(user)))  # type: ignore[attr-defined]
+    desk: Desk = request.desk  # type: ignore[attr-defined]
+    return desk
 
 
 def seen_queues(user: User) -> QueueQuerySet:

@@ -21,7 +21,7 @@ from reviewqueue.schema_fields import shape_of
 from reviewqueue.schema_forms import SchemaForm
 from reviewqueue.schema_leaves import sentence
 
-FIELDS, JSON = "fields", "json"
+FIELDS, JSON, DRAFT = "fields", "json", "draft"
 LARGEST: Final = 300_000  # characters of a body that is edited as text; a page stays below 1 MB
 _FENCE: Final = re.compile(r"```[ \t]*[A-Za-z0-9_-]*[ \t]*\r?\n(.*?)\r?\n[ \t]*```", re.DOTALL)
 
@@ -196,6 +196,11 @@ class Editor:
         return bool((self.data or {}).get("op"))
 
     @property
+    def is_restored(self) -> bool:
+        """Whether it shows a draft."""
+        return (self.data or {}).get("op") == DRAFT
+
+    @property
     def first_id(self) -> str:
         """The control that the key goes to first."""
         return self.form.first_id if self.form else "body"
@@ -235,6 +240,16 @@ def editor_of(case: Case, verb: Resolution, side: Side, query: Mapping[str, str]
         return fresh
     body = fresh.form.text if fresh.form and verb is Resolution.ANSWER else fresh.sent
     return fresh.with_violations(case.judge(side, body))
+
+
+def restored_editor(case: Case, asked: Side | None) -> Editor | None:
+    """The editor with one's own draft; None where there is none, or another body is asked for."""
+    draft = case.draft
+    if draft is None or (asked is not None and asked != draft.side):
+        return None
+    # As after any of the form's own buttons: nothing was refused. The version is the one of now, the digest is kept.
+    said = {name: text for name, text in draft.typed.items() if name != "version"} | {"op": DRAFT}
+    return posted_editor(case, Resolution(draft.verb), Side(draft.side), said).judged()
 
 
 def posted_editor(case: Case, verb: Resolution, side: Side, data: Mapping[str, str]) -> Editor:

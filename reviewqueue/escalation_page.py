@@ -22,7 +22,7 @@ from reviewqueue.case import SIMILAR, Case
 from reviewqueue.comparing import compare
 from reviewqueue.decisions import Decisions
 from reviewqueue.durations import in_words
-from reviewqueue.editing import Editor, editor_of
+from reviewqueue.editing import Editor, editor_of, restored_editor
 from reviewqueue.panels import deliveries, shown_body, strip, sureness
 from reviewqueue.place import Place
 from reviewqueue.places_seen import shown_place
@@ -79,6 +79,8 @@ def _editor(case: Case, decisions: Decisions, query: Mapping[str, str]) -> Edito
     if decisions.barred:
         return None
     asked = next((side for side in decisions.fix_sides if side.value == query.get("side")), None)
+    if query.get("as") is None and (restored := restored_editor(case, asked)) is not None:
+        return _origins(case, restored)
     if asked is not None and decisions.allows(Resolution.FIX):
         return _origins(case, editor_of(case, Resolution.FIX, asked, query))
     if decisions.kind is Kind.REVIEW:

@@ -14,6 +14,7 @@ one_escalation: list[URLPattern | URLResolver] = [
     path("retry/", verdicts.retry, name="escalation-retry"),
     path("close/", verdicts.close, name="escalation-close"),
     path("undo/", verdicts.undo, name="escalation-undo"),
+    path("draft/discard/", verdicts.discard_draft, name="escalation-discard-draft"),
     path("claim/", claims.claim, name="escalation-claim"),
     path("release/", claims.release, name="escalation-release"),
     path("transfer/", claims.transfer, name="escalation-transfer"),

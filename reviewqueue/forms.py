@@ -33,8 +33,11 @@ class ProfileForm(ProfileBase):
 
     class Meta:
         model = User
-        fields = ("first_name", "last_name", "time_zone", "language", "theme", "keys")
-        help_texts = {"keys": _("One letter does what a button does; “?” shows which.")}
+        fields = ("first_name", "last_name", "time_zone", "language", "theme", "keys", "stays")
+        help_texts = {
+            "keys": _("One letter does what a button does; “?” shows which."),
+            "stays": _("Otherwise the next item of the view opens by itself."),
+        }
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from django.contrib import admin
 from django.contrib.auth import views as auth
 from django.urls import URLPattern, URLResolver, include, path, reverse_lazy
-from django.views.generic import RedirectView
 
-from reviewqueue.views import api_docs, flows, inbox, notices, ops, profile, queues, readiness, records
+from reviewqueue.views import api_docs, flows, inbox, notices, ops, profile, queues, readiness, records, saved_views
 
 account: list[URLPattern | URLResolver] = [
     path("login/", auth.LoginView.as_view(redirect_authenticated_user=True), name="login"),
@@ -17,8 +16,17 @@ account: list[URLPattern | URLResolver] = [
     path("password/", profile.NewPassword.as_view(success_url=reverse_lazy("profile")), name="password_change"),
 ]
 
+one_view: list[URLPattern | URLResolver] = [
+    path("", saved_views.view, name="view"),
+    path("rename/", saved_views.rename, name="view-rename"),
+    path("delete/", saved_views.delete, name="view-delete"),
+    path("first/", saved_views.open_first, name="view-first"),
+]
+
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("", RedirectView.as_view(pattern_name="inbox", query_string=True)),
+    path("", saved_views.home, name="home"),
+    path("views/", saved_views.views, name="views"),
+    path("views/<int:pk>/", include(one_view)),
     path("inbox/", inbox.inbox, name="inbox"),
     path("inbox/next/", inbox.take_next, name="inbox-next"),
     path("notices/", notices.notices, name="notices"),

@@ -34,7 +34,7 @@ from handoffs.errors import (
     TransitionNotAllowed,
     UnknownStep,
 )
-from handoffs.models import Escalation, StepResult
+from handoffs.models import Draft, Escalation, StepResult
 from handoffs.states import INTAKE, EscalationEvent, Event, Kind, Outcome, Resolution, Side, Status
 
 REMEMBERED = (
@@ -280,6 +280,7 @@ def _decide(held: Held, by: Person, resolution: Resolution, **values: Any) -> Es
     )
     if not carry_out([plan], plan.at):
         raise LostRace
+    Draft.objects.filter(escalation=escalation, author=by).delete()
     reach("in_verdict")
     dispatch.ring_for([plan])
     escalation.refresh_from_db()

@@ -2,6 +2,7 @@
 
 from handoffs.models.agents import AgentToken, IdempotencyKey
 from handoffs.models.batches import Batch, BatchItem
+from handoffs.models.drafts import Draft
 from handoffs.models.drills import DrillRun
 from handoffs.models.escalations import Alert, Escalation
 from handoffs.models.history import AuditEntry, ContractVersion, Heartbeat, Transition
@@ -19,6 +20,7 @@ __all__ = [
     "Comment",
     "ContractVersion",
     "Delivery",
+    "Draft",
     "DrillRun",
     "Endpoint",
     "Escalation",

@@ -12,7 +12,7 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from handoffs.actions import endings, escalations, verdicts
+from handoffs.actions import drafts, endings, escalations, verdicts
 from handoffs.errors import LostRace, NotAllowed, TransitionNotAllowed, UndoExpired
 from handoffs.states import Kind, Resolution, Side
 from reviewqueue import undo as last_verdict
@@ -24,6 +24,8 @@ from reviewqueue.editing import Editor, posted_editor
 from reviewqueue.escalation_page import Refusal, note_look, show
 from reviewqueue.place import Place
 from reviewqueue.views.errors import refused
+
+NOT_TYPED = frozenset({"csrfmiddlewaretoken", "version", "from", "then", "op", "take_over"})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -125,6 +127,8 @@ def _edited(request: HttpRequest, editor: Editor, act: Callable[[], object]) -> 
     case = editor.case
     if request.POST.get("op") == "again" and request.POST.get("take_over"):
         return _taken_over(request, editor)
+    if request.POST.get("then") == "draft":
+        return _kept(request, editor)
     if editor.is_stale:
         return conflict(request, case.escalation.pk if case.escalation else 0, _("It was changed meanwhile."), editor)
     if request.POST.get("op"):
@@ -136,6 +140,35 @@ def _edited(request: HttpRequest, editor: Editor, act: Callable[[], object]) -> 
         good = Refusal(_("Every field holds the contract"), panel="checked")
         return show(request, case, editor=checked, refusal=None if checked.violations else good)
     return decide(request, case, editor.verb, act, editor)
+
+
+def _kept(request: HttpRequest, editor: Editor) -> HttpResponse:
+    """Keep what was typed as a draft, whatever it holds."""
+    case = editor.case
+    pk = case.escalation.pk if case.escalation else 0
+    try:
+        drafts.save(escalation_id=pk, by=case.user, verb=editor.verb, side=editor.side, typed=typed_in(request))
+    except NotAllowed as error:
+        return refused(request, 403, str(error), Place.of(request, case.desk).url(pk))
+    except (LostRace, TransitionNotAllowed) as error:
+        return conflict(request, pk, str(error), editor)
+    messages.success(request, _("Draft saved. It is here when you come back."))
+    return redirect(Place.of(request, case.desk).url(pk))
+
+
+@require_POST
+@login_required
+def discard_draft(request: HttpRequest, pk: int) -> HttpResponse:
+    """Throw one's own draft away."""
+    case = escalation_case(request, pk)
+    drafts.discard(escalation_id=pk, by=case.user)
+    messages.success(request, _("The draft is gone."))
+    return redirect(Place.of(request, case.desk).url(pk))
+
+
+def typed_in(request: HttpRequest) -> dict[str, str]:
+    """The fields of a form, without its buttons and what belongs to the one request."""
+    return {name: request.POST[name] for name in request.POST if name not in NOT_TYPED}
 
 
 def _taken_over(request: HttpRequest, editor: Editor) -> HttpResponse:

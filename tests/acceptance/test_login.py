@@ -29,13 +29,13 @@ def test_a_person_signs_in_and_goes_where_they_wanted_to(client, cast):
     assert 'autocomplete="current-password"' in page.content.decode()
     answer = client.post(LOGIN, {"username": "bob", "password": PASSWORD, "next": "/queues/"})
     assert (answer.status_code, answer["Location"]) == (302, "/queues/")
-    assert client.get(LOGIN)["Location"] == reverse("inbox")
+    assert client.get(LOGIN)["Location"] == reverse("home")
 
 
 @pytest.mark.parametrize("next_page", ["https://evil.example/", "//evil.example/", "javascript:alert(1)"])
 def test_a_sign_in_never_leads_to_another_site(client, cast, next_page):
     answer = client.post(LOGIN, {"username": "bob", "password": PASSWORD, "next": next_page})
-    assert answer["Location"] == reverse("inbox")
+    assert answer["Location"] == reverse("home")
 
 
 def test_a_wrong_password_is_told_and_nothing_is_given_away(client, cast):
