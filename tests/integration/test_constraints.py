@@ -9,13 +9,16 @@ from django.apps import apps
 from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.db.models import F, ProtectedError
 
-from handoffs.actions import audit
+from handoffs.actions import audit, batches, drafts
 from handoffs.models import (
     AgentToken,
     Alert,
     Attachment,
     AuditEntry,
+    Batch,
+    BatchItem,
     ContractVersion,
+    Draft,
     Escalation,
     Heartbeat,
     IdempotencyKey,
@@ -26,6 +29,7 @@ from handoffs.models import (
     Transition,
     sql,
 )
+from handoffs.states import BatchVerb
 from tests.cast import document, fresh, opened, waiting, work
 
 pytestmark = pytest.mark.django_db
@@ -45,6 +49,10 @@ BAD_VALUES = [
     ("alert_kind", Alert, {"kind": "odd"}),
     ("membership_role", Membership, {"role": "king"}),
     ("no_5xx_is_stored", IdempotencyKey, {"status": 503}),
+    ("batch_state|begun_unless_draft", Batch, {"state": "odd"}),
+    ("begun_unless_draft", Batch, {"state": "running"}),
+    ("begun_unless_draft", Batch, {"begun_at": "2026-11-30T00:00Z"}),
+    ("batch_item_state", BatchItem, {"state": "odd"}),
     ("attempt", Record, {"attempt": -1}),
     ("tries_left", Record, {"tries_left": -1}),
     ("queue", Record, {"queue": None}),
@@ -63,6 +71,8 @@ SECOND_ROWS = [
     ("one_contract_hash", ContractVersion, {"version": 2}),
     ("one_contract_version", ContractVersion, {"hash": "other"}),
     ("one_idempotency_key", IdempotencyKey, {}),
+    ("one_draft", Draft, {}),
+    ("once_in_a_batch", BatchItem, {}),
     ("", Queue, {}),
     ("", Heartbeat, {}),
     ("", AgentToken, {"name": "other"}),
@@ -82,6 +92,9 @@ def rows(cast):
     Heartbeat.objects.create(name="w", kind="worker", seen_at=now)
     token = AgentToken.objects.create(name="echo", public_id="p", digest="d", scopes="", made_at=now, made_by="x")
     IdempotencyKey.objects.create(token=token, key="k", request="r", answered_at=now)
+    batches.draft(verb=BatchVerb.CLOSE, by=cast.bob, escalations=[waiting(record).pk])
+    drafts.save(escalation_id=waiting(record).pk, by=cast.bob, verb="fix", side="receives", typed={})
+    Escalation.objects.update(state="open", assignee=None)
     audit.note(actor="system:test", action="queue.create", subject="q")
     return record
 
