@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404
 
 from handoffs.actions import judging
 from handoffs.actions.escalations import actor_of, is_held_by_another
+from handoffs.actions.mentions import seers_of
 from handoffs.actions.plans import Plan
 from handoffs.contracts import Contract, Violation
 from handoffs.errors import UnknownFlow, UnknownStep
@@ -170,6 +171,11 @@ class Case:
     @property
     def draft_age(self) -> str:
         return ago(self.desk.now - self.draft.saved_at) if self.draft else ""
+
+    @cached_property
+    def seers(self) -> list[User]:
+        """Who may see it, and so be named in a comment."""
+        return seers_of(self.escalation.queue if self.escalation else self.record.queue)
 
     @cached_property
     def violations(self) -> list[ViolationRow]:

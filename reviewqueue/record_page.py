@@ -25,8 +25,9 @@ TABS = ("values", "results", "changes", "json", "history")
 RESULT = ("step", "side", "attempt", "outcome", "confidence", "bar", "actor", "code", "message", "contract_hash")
 
 
-def context(request: HttpRequest, case: Case) -> dict[str, Any]:
-    tab, who = request.GET.get("tab", ""), request.GET.get("who", "all")
+def context(request: HttpRequest, case: Case, tab: str = "") -> dict[str, Any]:
+    """What the page shows. `tab`: the one that is shown whatever the address says."""
+    tab, who = tab or request.GET.get("tab", ""), request.GET.get("who", "all")
     waiting = next((e for e in case.escalations if not e.is_resolved), None)
     found = {
         "case": case,
