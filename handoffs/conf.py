@@ -10,7 +10,7 @@ from django.conf import settings
 DEFAULTS: dict[str, Any] = {
     "MAX_BODY": 2_000_000,  # bytes of one body
     "MAX_ATTACHMENT": 10_000_000,  # bytes of one attached document
-    "BATCH": 50,  # records in one claim of a worker
+    "BATCH": 100,  # records in one claim of a worker, at most
     "SLICE": 120.0,  # seconds after which a draining worker ends its bell and rings the next
     "PERIOD": 5.0,  # seconds between two rounds of the reconciler
     "UNDO": 10.0,  # seconds in which a verdict can be taken back

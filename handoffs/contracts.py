@@ -105,7 +105,7 @@ def check(contract: type[Contract], body: str, *, side: Side) -> Checked:
     """Hold a body that passed the gate against a contract; never raises for a body."""
     if not _counts_unknown(contract):
         value, violations = _judge(contract, body, side)
-        return Checked(value, violations, _unknown(violations))
+        return Checked(value, violations, _unknown(violations) if violations else ())
     # Most bodies have no unknown field, so the first look refuses them: then there is nothing to count.
     value, violations = _judge(contract, body, side, extra="forbid")
     unknown = _unknown(violations)

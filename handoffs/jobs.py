@@ -1,7 +1,8 @@
 """What a bell starts: claim, work, commit, until nothing is ready or the slice is over.
 
 A claim takes many records; their steps run one after another (or in threads, where they wait on a network), and what
-has ended is committed in small batches, each together with the starts of the next steps.
+has ended is committed in small batches, each together with the starts of the next steps. Claims begin small and grow
+while they are worked off quickly, so that a worker with slow steps does not hold what an idle one could take.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 
-from django.db import Error as DatabaseError
 from django.db import InterfaceError, OperationalError, close_old_connections, connection
 
 from handoffs import conf, dispatch, runner
@@ -26,12 +26,14 @@ from handoffs.actions.starts import Claimer, Started
 from handoffs.actions.work import Failure, Finished
 from handoffs.crashpoints import reach
 from handoffs.flows import Step, declared
+from handoffs.leases import Leases
 from handoffs.models.queues import forget_queues
 
 logger = logging.getLogger(__name__)
 FLUSH = 0.25  # seconds after which ended attempts are committed although others of the batch still wait
+FIRST = 4  # records in a worker's first claim
+QUICK, SLOW = 1.0, 10.0  # seconds of work on a claim below which the next one is twice as large, above which half
 PAUSES = (0.2, 1.0, 5.0)  # seconds between tries to commit
-AGAIN = 2.0  # seconds, at most, after which leases that could not be renewed are renewed
 RELEASED = Failure("stopped", "The worker was asked to stop.", released=True)
 
 
@@ -77,7 +79,10 @@ class Drain:
         self.futures: dict[Future[Finished], Started] = {}
         self.finished: list[Finished] = []
         self.ended = 0
-        self.limit = max([conf.get("BATCH"), *(s.concurrency for s in self._steps())])
+        self.end = float("inf")
+        least = max([1, *(s.concurrency for s in self._steps() if s.concurrency > 1)])
+        self.limits = least, max(least, conf.get("BATCH"))
+        self.limit = self._within(FIRST)
         self.leases = Leases()
         self._threads: ThreadPoolExecutor | None = None
 
@@ -94,16 +99,34 @@ class Drain:
             self._threads.shutdown(wait=False, cancel_futures=True)
 
     def until(self, end: float) -> int:
-        while not self.stop.is_set() and time.monotonic() < end and self.turn():
+        """Claim and work until nothing is ready or `end` (of `time.monotonic`): then what is held ends its step."""
+        self.end = end
+        while not self.is_over() and self.turn():
             pass
         return self.ended
+
+    def is_over(self) -> bool:
+        return self.stop.is_set() or time.monotonic() >= self.end
 
     def turn(self) -> bool:
         """Some records, then some items of the batches that run, so that neither waits for all of the other."""
         claimed = self.claim()
         if claimed:
+            began = time.monotonic()
             self.work_off()
+            self.fit(time.monotonic() - began)
         return bool(batch_work.work_off(limit=conf.get("BATCH"), is_stopped=self.stop.is_set)) or claimed
+
+    def fit(self, seconds: float) -> None:
+        """Fit the size of the next claim to the time that this one took."""
+        if seconds < QUICK:
+            self.limit = self._within(self.limit * 2)
+        elif seconds > SLOW:
+            self.limit = self._within(self.limit // 2)
+
+    def _within(self, size: int) -> int:
+        least, most = self.limits
+        return max(least, min(most, size))
 
     def claim(self) -> bool:
         """Take more work; whether there was any, refused records included."""
@@ -175,7 +198,7 @@ class Drain:
         self.take(started)
 
     def _serves(self, step: Step) -> bool:
-        return step.by == "worker" and step.job_queue == self.job_queue and not self.stop.is_set()
+        return step.by == "worker" and step.job_queue == self.job_queue and not self.is_over()
 
     def hand_back(self) -> None:
         """Give back what has not begun, and what runs in threads: nothing waits for a lease after a clean stop."""
@@ -198,75 +221,3 @@ def _patiently(write: Callable[[], list[Started]]) -> list[Started]:
             connection.close()
             time.sleep(pause)
     return write()
-
-
-class Leases:
-    """Renews the leases of all that a worker holds, from a thread of its own, while the worker's code is busy.
-
-    One that hangs in a thread is given up when its step's time is over. A database that is away is asked again.
-    """
-
-    def __init__(self) -> None:
-        self._held: dict[int, Started] = {}
-        self._due: dict[int, float] = {}
-        self._begun: dict[int, float] = {}
-        self._lock = threading.Lock()
-        self._changed = threading.Event()
-        self._ended = False
-        self._thread: threading.Thread | None = None
-
-    def hold(self, started: Started) -> None:
-        with self._lock:
-            self._held[started.record_id] = started
-            self._due[started.record_id] = time.monotonic() + started.step.lease_seconds / 3
-        self._changed.set()  # its lease may be shorter than all that the thread knows of
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._renew, name="leases", daemon=True)
-            self._thread.start()
-
-    def begin(self, record_id: int) -> None:
-        with self._lock:
-            self._begun[record_id] = time.monotonic()
-
-    def is_overdue(self, started: Started) -> bool:
-        begun = self._begun.get(started.record_id)
-        return begun is not None and time.monotonic() - begun > started.step.timeout
-
-    def let_go(self, record_id: int) -> None:
-        with self._lock:
-            for kept in (self._held, self._due, self._begun):
-                kept.pop(record_id, None)
-
-    def end(self) -> None:
-        self._ended = True
-        self._changed.set()
-        if self._thread:
-            self._thread.join(timeout=5)
-
-    def _renew(self) -> None:
-        while not self._ended:
-            self._changed.wait(self._pause())
-            self._changed.clear()
-            try:
-                self._renew_due()
-            except DatabaseError as error:
-                logger.warning("leases not renewed, trying again: %s", type(error).__name__)
-                connection.close()
-        connection.close()
-
-    def _renew_due(self) -> None:
-        now = time.monotonic()
-        with self._lock:
-            due = {i: one for i, one in self._held.items() if self._due[i] <= now}
-            for record_id, one in due.items():  # soon again if this fails, in its time if it does not
-                self._due[record_id] = now + min(one.step.lease_seconds / 10, AGAIN)
-        if due:
-            work.renew({record_id: one.attempt for record_id, one in due.items()})
-        with self._lock:
-            for record_id, one in due.items():
-                if self._held.get(record_id) is one:
-                    self._due[record_id] = now + one.step.lease_seconds / 3
-
-    def _pause(self) -> float | None:
-        with self._lock:
-            return max(min(self._due.values()) - time.monotonic(), 0.0) if self._due else None

@@ -57,7 +57,7 @@ def _reader(pk: int):  # type: ignore[no-untyped-def]
 def run(started: Started) -> Finished:
     """Run a step's code on what it was handed."""
     reach("mid_work")
-    return Finished(started.record_id, started.attempt, _run(started), started.body)
+    return Finished(started.record_id, started.attempt, _run(started), started.body, started.row)
 
 
 def _run(started: Started) -> Ended:

@@ -46,6 +46,8 @@ def tune_database(database: dict[str, Any]) -> None:
             Path(name).parent.mkdir(parents=True, exist_ok=True)
             database.setdefault("TEST", {"NAME": str(Path(name).parent / "test.sqlite3")})
     else:
+        # Parameters travel beside the statement: a commit's rows are one long text, dear to quote and to read as SQL.
+        options |= {"server_side_binding": True, "prepare_threshold": 5}
         database["CONN_MAX_AGE"] = 600
         database["CONN_HEALTH_CHECKS"] = True
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from handoffs.flows import Flow, Step
+from handoffs.models.moves import RecordRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ def nobody(actor: str) -> Claimer:
     return Claimer(actor, lambda step: False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Started:
     """An attempt that has just begun: what the work needs to know."""
 
@@ -38,6 +39,7 @@ class Started:
     answer: str
     started_at: datetime
     lease_expires_at: datetime
+    row: RecordRow | None = None  # the record as it is once the start is written
 
     @property
     def key(self) -> str:

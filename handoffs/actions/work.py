@@ -23,7 +23,7 @@ from handoffs.errors import StaleAttempt
 from handoffs.flows import Flow, Step, declared, get_flow
 from handoffs.models import Record, StepResult, sql
 from handoffs.models.history import step_begun
-from handoffs.models.moves import RecordRow, lock, rows_where
+from handoffs.models.moves import RecordRow, lock, lock_known, rows_where
 from handoffs.states import Event, Outcome, Side, Status
 
 
@@ -56,6 +56,7 @@ class Finished:
     attempt: int
     ended: Ended
     body: str = ""  # what the attempt was handed
+    row: RecordRow | None = None  # the record as the start left it, where the same process started it
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,8 @@ def commit(finished: Sequence[Finished], claimer: Claimer) -> list[Started]:
     at = sql.now()
     first = {f.record_id: f for f in reversed(finished)}
     again = [f for f in finished if first[f.record_id] is not f]
-    plans = [_ended(row, first[row.id], at, claimer) for row in lock(first).values()]
+    locked = lock_known({f.record_id: f.row for f in first.values()})
+    plans = [_ended(row, first[row.id], at, claimer) for row in locked.values()]
     won = carry_out(plans, at)
     reach("in_commit")
     dispatch.ring_for(won)
@@ -211,9 +213,9 @@ def _delivered(delivery: Delivery) -> dict[str, Any]:
     return {
         "output": delivery.output,
         "encoding": delivery.encoding,
-        "field_confidence": as_json(dict(delivery.field_confidence)),
-        "evidence": as_json(dict(delivery.evidence)),
-        "usage": as_json(dict(delivery.usage)),
+        "field_confidence": as_json(dict(delivery.field_confidence)) if delivery.field_confidence else "{}",
+        "evidence": as_json(dict(delivery.evidence)) if delivery.evidence else "{}",
+        "usage": as_json(dict(delivery.usage)) if delivery.usage else "{}",
     }
 
 

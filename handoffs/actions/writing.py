@@ -72,9 +72,12 @@ VIOLATION_COLUMNS = (
 
 def carry_out(plans: Sequence[Plan], at: datetime) -> list[Plan]:
     """Make the plans so, within the caller's transaction; the plans that won."""
-    won = move([plan.moved for plan in plans], at)
+    became = move([plan.moved for plan in plans], at)
     reach("half_written")
-    winners = [plan for plan in plans if plan.row.id in won]
+    winners = [plan for plan in plans if plan.row.id in became]
+    for plan in winners:
+        if plan.started:
+            plan.started.row = became[plan.row.id]
     write_rows(winners)
     return winners
 

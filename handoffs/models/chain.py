@@ -19,6 +19,9 @@ from handoffs.states import TRANSITIONS, Event, Status
 COVERED = ("record_id", "seq", "event", "old_status", "new_status", "step", "attempt", "actor", "code", "digest")
 
 
+_canonical = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True).encode
+
+
 def digest(salt: str, body: str) -> str:
     """The salted digest of a body, hexadecimal: SHA-256 of the salt and the UTF-8 text."""
     return hashlib.sha256((salt + body).encode()).hexdigest()
@@ -26,8 +29,7 @@ def digest(salt: str, body: str) -> str:
 
 def link(head: str, values: Sequence[Any]) -> str:
     """The next hash of a chain: SHA-256 of the hash before and the canonical row, hexadecimal."""
-    canonical = json.dumps(values, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256((head + canonical).encode()).hexdigest()
+    return hashlib.sha256((head + _canonical(values)).encode()).hexdigest()
 
 
 def moment(at: datetime) -> str:

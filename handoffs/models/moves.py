@@ -6,7 +6,7 @@ loses and changes nothing; only winners get history rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -105,38 +105,34 @@ def history_rows(
     return rows, seq, head
 
 
-def move(moves: Sequence[Move], at: datetime) -> set[int]:
-    """Make the moves so, all in one statement each for records and history. Returns the ids of the winners."""
+def move(moves: Sequence[Move], at: datetime) -> dict[int, RecordRow]:
+    """Make the moves so, all in one statement each for records and history; the winners' rows as they are now."""
     rows: list[list[Any]] = []
     history: dict[int, list[list[Any]]] = {}
+    became: dict[int, RecordRow] = {}
     for m in moves:
         row = m.row
         history[row.id], seq, head = history_rows(row.id, row.salt, row.seq, row.head, m.happened, at)
-        new = {name: getattr(row, name) for name in SET} | m.changes | {"seq": seq, "head": head}
+        new = became[row.id] = row._replace(**m.changes, seq=seq, head=head)
         fence = (row.status, row.attempt, row.seq)
-        rows.append([row.id, *fence, *(new[c] for c in SET), *(m.changes.get(c) for c in KEEP_UNLESS_TOLD)])
+        rows.append([row.id, *fence, *(getattr(new, c) for c in SET), *(m.changes.get(c) for c in KEEP_UNLESS_TOLD)])
     won = sql.update(Record, keep=FENCE, columns=SET, coalesced=KEEP_UNLESS_TOLD, rows=rows)
     _write_history([line for record_id in won for line in history[record_id]])
-    return won
+    return {record_id: became[record_id] for record_id in won}
 
 
 def create(rows: Sequence[RecordRow], happened: Sequence[Sequence[Happened]], at: datetime) -> dict[str, int]:
     """Bring new records in; the ids of those that came in, by salt. A taken (flow, external_id) is left out.
 
-    The `id` of the rows is ignored. History is written once the ids are known, in the same transaction.
+    The `id`, `seq` and `head` of the rows are ignored: ids are reserved first, since history rows are hashed with them.
     """
-    columns = [c for c in COLUMNS if c != "id"]
-    ids = sql.insert_returning(
-        Record, columns, [[getattr(r, c) for c in columns] for r in rows], "salt", "flow, external_id"
-    )
-    history, heads = [], []
-    for row, events in zip(rows, happened, strict=True):
-        if row.salt in ids:
-            lines, seq, head = history_rows(ids[row.salt], row.salt, 0, "", events, at)
-            history += lines
-            heads.append([ids[row.salt], 0, seq, head])
-    sql.update(Record, keep=("seq",), columns=("seq", "head"), coalesced=(), rows=heads)
-    _write_history(history)
+    new: list[RecordRow] = []
+    history: dict[str, list[list[Any]]] = {}
+    for record_id, row, events in zip(sql.reserve_ids(Record, len(rows)), rows, happened, strict=True):
+        history[row.salt], seq, head = history_rows(record_id, row.salt, 0, "", events, at)
+        new.append(row._replace(id=record_id, seq=seq, head=head))
+    ids = sql.insert_returning(Record, COLUMNS, new, "salt", "flow, external_id")
+    _write_history([line for salt in ids for line in history[salt]])
     return ids
 
 
@@ -149,6 +145,17 @@ def lock(ids: Iterable[int]) -> dict[int, RecordRow]:
     where, params = sql.any_of(ids)
     found = sql.select(Record, COLUMNS, f"{where} ORDER BY id", params)
     return {row[0]: RecordRow._make(row) for row in found}
+
+
+def lock_known(known: Mapping[int, RecordRow | None]) -> dict[int, RecordRow]:
+    """As `lock`, for rows of which most are known: only what has changed since is read again, or was not known.
+
+    No move leaves `seq` as it is, so a known row whose fence still stands is the row, but for a lease renewed since.
+    """
+    where, params = sql.any_of(known)
+    fences = {row[0]: row[1:] for row in sql.select(Record, ("id", *FENCE), f"{where} ORDER BY id", params)}
+    same = {i: row for i, row in known.items() if row and fences.get(i) == (row.status, row.attempt, row.seq)}
+    return same | (lock(fences.keys() - same.keys()) if len(same) < len(fences) else {})
 
 
 def rows_where(where: str, params: Sequence[Any], *, limit: int, order: str = "id") -> list[RecordRow]:

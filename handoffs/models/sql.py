@@ -14,6 +14,7 @@ from typing import Any
 
 from django.db import connection, models
 from django.db.backends.utils import CursorWrapper
+from pydantic_core import to_json
 
 Rows = Sequence[Sequence[Any]]
 OLD = "expected_"  # before the names of the columns that a compare-and-set expects
@@ -84,7 +85,7 @@ def _times(model: type[models.Model], columns: tuple[str, ...]) -> frozenset[int
 
 
 def adapt(model: type[models.Model], columns: Sequence[str], rows: Rows) -> list[list[Any]]:
-    """Values as the driver takes them: times in the database's form."""
+    """Values as SQLite's driver takes them: times in the same form as Django writes them."""
     times = _times(model, tuple(columns))
     if not times:
         return [list(row) for row in rows]
@@ -96,14 +97,10 @@ def adapt(model: type[models.Model], columns: Sequence[str], rows: Rows) -> list
         for i in times:
             if (value := values[i]) is not None:
                 if value not in written:
-                    written[value] = _as_text(value)
+                    written[value] = write_time(value)
                 values[i] = written[value]
         adapted.append(values)
     return adapted
-
-
-def _as_text(value: datetime) -> Any:
-    return value.isoformat() if is_postgres() else write_time(value)
 
 
 def insert(model: type[models.Model], columns: Sequence[str], rows: Rows) -> None:
@@ -141,6 +138,22 @@ def insert_returning(
         return dict(cursor.fetchall())
 
 
+def reserve_ids(model: type[models.Model], count: int) -> list[int]:
+    """Ids for rows that are inserted in this transaction; on SQLite the transaction holds the only writer's lock."""
+    if not count:
+        return []
+    table = model._meta.db_table
+    with connection.cursor() as cursor:
+        if is_postgres():
+            cursor.execute(
+                "SELECT nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s)", [table, count]
+            )
+            return [row[0] for row in cursor.fetchall()]
+        cursor.execute("SELECT seq FROM sqlite_sequence WHERE name = %s", [table])
+        last = (cursor.fetchone() or (0,))[0]
+        return list(range(last + 1, last + 1 + count))
+
+
 def values(model: type[models.Model], columns: Sequence[str], rows: Rows) -> tuple[str, list[Any]]:
     """A table expression over the given rows, with its parameter; columns keep their names.
 
@@ -148,15 +161,14 @@ def values(model: type[models.Model], columns: Sequence[str], rows: Rows) -> tup
     PostgreSQL's driver more than all the rest of a commit. SQLite may read a JSON number with an error in its last
     place, so floats go through `insert` there.
     """
-    adapted = adapt(model, columns, rows)
     if is_postgres():
-        body = json.dumps([dict(zip(columns, row, strict=True)) for row in adapted], ensure_ascii=False)
+        body = to_json([dict(zip(columns, row, strict=True)) for row in rows]).decode()
         types = _record_type(model, tuple(columns))
         return f"(SELECT * FROM json_to_recordset(%s::json) AS j({types}))", [body]  # noqa: S608 - our own names
     picked = ", ".join(f"json_extract(value, '$[{i}]') AS {c}" for i, c in enumerate(columns))
     return (
         f"(SELECT {picked} FROM json_each(%s))",  # noqa: S608 - our own names
-        [json.dumps(adapted, ensure_ascii=False)],
+        [to_json(adapt(model, columns, rows)).decode()],
     )
 
 

@@ -9,9 +9,10 @@ import psycopg
 import pytest
 from django.db import connection
 
-from handoffs import flows, jobs
+from handoffs import flows
 from handoffs.actions import repairs, work
 from handoffs.flows import Flow, Step
+from handoffs.leases import Leases
 from handoffs.models import Record, sql
 from tests import sample_flows, workers
 from tests.cast import document, fresh, opened, story, waiting
@@ -37,7 +38,7 @@ def start(limit=10):
 
 @pytest.fixture
 def leases():
-    held = jobs.Leases()
+    held = Leases()
     yield held
     held.end()
 

@@ -8,7 +8,7 @@ import pytest
 import redis
 from django.core.management import CommandError, call_command
 
-from handoffs import flows
+from handoffs import flows, jobs
 from handoffs.actions.records import Opening, open_records
 from handoffs.models import Heartbeat, Queue, Record, StepResult
 from handoffs.states import Status
@@ -112,7 +112,7 @@ def test_step_that_kills_its_fork_is_tried_again(bells, worker):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_clean_stop_ends_the_running_step_and_hands_back_the_rest(bells, worker, number):
     ids = take_naps(6, seconds=1)
-    wait_for(lambda: running(ids) == 6 and workers.forks(worker))
+    wait_for(lambda: running(ids) == jobs.FIRST and workers.forks(worker))
     time.sleep(0.3)  # the first nap has begun
     assert worker.stop(grace=20, first=number) == 0
 
