@@ -81,7 +81,7 @@ class Drain:
         self.ended = 0
         self.end = float("inf")
         least = max([1, *(s.concurrency for s in self._steps() if s.concurrency > 1)])
-        self.limits = least, max(least, conf.get("BATCH"))
+        self.limits = least, max(least, int(conf.get("BATCH")))
         self.limit = self._within(FIRST)
         self.leases = Leases()
         self._threads: ThreadPoolExecutor | None = None
@@ -126,7 +126,7 @@ class Drain:
 
     def _within(self, size: int) -> int:
         least, most = self.limits
-        return max(least, min(most, size))
+        return min(max(size, least), most)
 
     def claim(self) -> bool:
         """Take more work; whether there was any, refused records included."""
