@@ -155,7 +155,8 @@ def lock_known(known: Mapping[int, RecordRow | None]) -> dict[int, RecordRow]:
     where, params = sql.any_of(known)
     fences = {row[0]: row[1:] for row in sql.select(Record, ("id", *FENCE), f"{where} ORDER BY id", params)}
     same = {i: row for i, row in known.items() if row and fences.get(i) == (row.status, row.attempt, row.seq)}
-    return same | (lock(fences.keys() - same.keys()) if len(same) < len(fences) else {})
+    others = lock(fences.keys() - same.keys()) if len(same) < len(fences) else {}
+    return {record_id: same.get(record_id) or others[record_id] for record_id in fences}
 
 
 def rows_where(where: str, params: Sequence[Any], *, limit: int, order: str = "id") -> list[RecordRow]:
