@@ -14,6 +14,7 @@ from handoffs.flows import (
     StepContext,
     TransientError,
 )
+from handoffs.invariants import invariant
 
 __all__ = [
     "Carried",
@@ -26,4 +27,5 @@ __all__ = [
     "Step",
     "StepContext",
     "TransientError",
+    "invariant",
 ]

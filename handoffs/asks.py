@@ -116,5 +116,6 @@ asks = Flow(
     intake=Ask,
     escalate_to=FLOW,  # never looked for: each ask names its queue
     title="{question}",
+    require_drill=False,  # it has no seam of a user's
     steps=[Step("answer", receives=Ask, returns=Answer, by="human")],
 )

@@ -79,16 +79,16 @@ def _unreachable(alias: str) -> Iterator[CheckMessage]:
 def check_readiness(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
 ) -> list[CheckMessage]:
-    """Tell which flows start nothing, because no green drill says that they are ready."""
-    if not databases or not conf.get("REQUIRE_DRILL"):
+    """Tell which flows no green drill says to be ready, and whether their starts wait for one."""
+    if not databases:
         return []
     if "handoffs_drillrun" not in connections["default"].introspection.table_names():
         return []
     readiness = import_module("handoffs.readiness")  # it has models, and checks are found before those are
-    held = [flow for flow in flows.declared().values() if readiness.is_held(flow)]
-    return [
-        Warning(readiness.why_not(flow), hint="Its starts wait.", obj=flow.name, id="handoffs.W022") for flow in held
-    ]
+    asked = [flow for flow in flows.declared().values() if flow.require_drill]
+    hint = "Its starts wait." if conf.get("REQUIRE_DRILL") else "It starts all the same: HANDOFFS_REQUIRE_DRILL is off."
+    found = readiness.why_not_all(asked).items()
+    return [Warning(why, hint=hint, obj=name, id="handoffs.W022") for name, why in found if why]
 
 
 def queues_in_use() -> dict[str, list[str]]:

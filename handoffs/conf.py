@@ -25,7 +25,7 @@ DEFAULTS: dict[str, Any] = {
     "WAITERS": 4,  # long polls that one server process holds at once; the rest are answered at once
     "LONGEST_WAIT": 60.0,  # seconds of one long poll
     "KEY_DAYS": 30,  # days for which a repeated request with an Idempotency-Key is answered as before
-    "REQUIRE_DRILL": False,  # whether a flow starts nothing before its drill is green
+    "REQUIRE_DRILL": True,  # whether a flow starts nothing before its drill is green; with DEBUG it starts all the same
     "MAIL_EVERY": 15 * 60.0,  # seconds between two mails to one person about the same fault
     "WEBHOOK_DAYS": 3,  # days of failure after which an endpoint is paused
     "WEBHOOK_TIMEOUT": 5.0,  # seconds that an endpoint may take to connect, and to answer

@@ -9,18 +9,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import zip_longest
 from typing import Any, Final, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, PydanticUserError, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, PydanticUserError, ValidationError
 from pydantic.errors import PydanticUndefinedAnnotation
-from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, SchemaValidator
 
-from handoffs import sentences, strict_types
+from handoffs import invariants, sentences, strict_types
 from handoffs.decimals import WithDecimals
 from handoffs.errors import DeclarationError
 from handoffs.states import Side
@@ -58,6 +56,13 @@ class Contract(BaseModel):
         if unknown is not None:
             # pydantic builds the validator from this dictionary after this hook.
             cls.model_config["extra"] = "allow" if unknown == "count" else "forbid"
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        found = handler(core_schema)
+        if rules := invariants.described(cls):
+            handler.resolve_ref_schema(found)["x-invariants"] = rules
+        return found
 
     @classmethod
     def __pydantic_on_complete__(cls) -> None:
@@ -114,15 +119,12 @@ def check(contract: type[Contract], body: str, *, side: Side) -> Checked:
     return Checked(value, violations, unknown)
 
 
-def check_carried(
-    receives: type[Contract], given: object, returns: type[Contract], output: object
-) -> tuple[Violation, ...]:
-    """Compare the facts marked `Carried()` in either contract and known to both; `given` and `output` are parsed JSON.
-
-    Values are compared as their types read them: "1.10" and 1.1 are the same decimal, two texts for one moment the same
-    moment. Facts of nested contracts and of lists of them count; a fact that was not given binds nobody.
-    """
-    return tuple(_losses(receives, given, returns, output, ()))
+def check_between(receives: type[Contract], given: str, output: Contract | None) -> tuple[Violation, ...]:
+    """Hold a valid output against those of its invariants that look at the step's input, a text, as well."""
+    if output is None or not invariants.compares(type(output)):
+        return ()
+    value = check(receives, given, side=Side.RECEIVES).value  # an observing step may have been handed anything
+    return _broken(invariants.breaches_between(value, output), Side.RETURNS) if value else ()
 
 
 def from_flaws(flaws: Sequence[Flaw], *, side: Side, prefix: str = "") -> tuple[Violation, ...]:
@@ -158,8 +160,8 @@ def schema(contract: type[Contract]) -> dict[str, Any]:
 
 @cache
 def contract_hash(contract: type[Contract]) -> str:
-    """Return 64 hex digits over the JSON Schema and the source of the functions that also judge, such as validators."""
-    return _sha256([schema(contract), strict_types.sources(_core_schema(contract))])
+    """Return 64 hex digits over the JSON Schema and the source of what also judges: validators and invariants."""
+    return _sha256([schema(contract), strict_types.sources(core_schema(contract)) + invariants.sources_of(contract)])
 
 
 def _sha256(value: object) -> str:
@@ -172,7 +174,7 @@ def _from_flaw(flaw: Flaw, side: Side, prefix: str) -> Violation:
     return Violation(side if inside else Side.ENVELOPE, where, flaw.code, "", flaw.received, flaw.sentence)
 
 
-def _core_schema(contract: type[Contract]) -> Any:
+def core_schema(contract: type[Contract]) -> Any:
     """Return what pydantic judges by.
 
     Raises:
@@ -187,7 +189,7 @@ def _core_schema(contract: type[Contract]) -> Any:
 
 @cache
 def _counts_unknown(contract: type[Contract]) -> bool:
-    models = (node["cls"] for node in strict_types.nodes(_core_schema(contract)) if node["type"] == "model")
+    models = (node["cls"] for node in strict_types.nodes(core_schema(contract)) if node["type"] == "model")
     return any(model.model_config["extra"] == "allow" for model in models)
 
 
@@ -195,7 +197,9 @@ def _judge(
     contract: type[Contract], body: str, side: Side, extra: Literal["forbid"] | None = None
 ) -> tuple[Contract | None, tuple[Violation, ...]]:
     try:
-        return contract.model_validate_json(body, extra=extra), ()
+        value = contract.model_validate_json(body, extra=extra)
+        broken = _broken(invariants.breaches(value), side)
+        return (None, broken) if broken else (value, ())
     except ValidationError as error:
         return None, _violations(contract, side, error)
     except Exception as error:  # a contract's own validator may do anything; the body is refused, not lost
@@ -203,9 +207,18 @@ def _judge(
         return None, (Violation(side, "", "validator_failed", "", "", sentence),)
 
 
+def _broken(found: Sequence[invariants.Breach], side: Side) -> tuple[Violation, ...]:
+    return tuple(Violation(side, b.pointer, b.rule, b.expected, "", b.sentence) for b in found)
+
+
+@cache
+def _places(contract: type[Contract]) -> strict_types.Places:
+    return strict_types.Places(core_schema(contract))
+
+
 def _violations(contract: type[Contract], side: Side, error: ValidationError) -> tuple[Violation, ...]:
     found: dict[tuple[str, str], sentences.Finding] = {}
-    places = strict_types.Places(_core_schema(contract))
+    places = _places(contract)
     details = iter(error.errors(include_url=False))
     for detail in details:
         finding = sentences.describe(detail)
@@ -225,76 +238,3 @@ def _violations(contract: type[Contract], side: Side, error: ValidationError) ->
 
 def _unknown(violations: Sequence[Violation]) -> tuple[str, ...]:
     return tuple(violation.pointer for violation in violations if violation.rule == "unknown_field")
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """A field as a step that hands facts on sees it."""
-
-    carried: bool
-    nested: type[Contract] | None  # the contract of the value, or of its items
-    adapter: TypeAdapter[Any]
-
-    def reads_alike(self, one: object, other: object) -> bool:
-        try:
-            return bool(self._read(one) == self._read(other))
-        except Exception:  # not of this type at all, or refused by a contract's own validator
-            return False
-
-    def _read(self, value: object) -> object:
-        return self.adapter.validate_json(json.dumps(value))
-
-
-@cache
-def _known(contract: type[Contract]) -> dict[str, _Known]:
-    """Return the fields of a contract by their key in JSON."""
-    _core_schema(contract)
-    return {_key(name, field): _known_field(field) for name, field in contract.model_fields.items()}
-
-
-def _key(name: str, field: FieldInfo) -> str:
-    return field.validation_alias if isinstance(field.validation_alias, str) else name
-
-
-def _known_field(field: FieldInfo) -> _Known:
-    parts = list(_parts(field.annotation))
-    nested = [part for part in parts if isinstance(part, type) and issubclass(part, Contract)]
-    return _Known(
-        carried=any(mark is Carried or isinstance(mark, Carried) for mark in (*field.metadata, *parts)),
-        nested=nested[0] if len(nested) == 1 else None,
-        adapter=TypeAdapter[Any](field.annotation or Any),
-    )
-
-
-def _parts(annotation: Any) -> Iterator[Any]:
-    yield annotation
-    for part in get_args(annotation):
-        yield from _parts(part)
-
-
-def _losses(
-    receives: type[Contract], given: Any, returns: type[Contract], output: Any, path: tuple[str | int, ...]
-) -> Iterator[Violation]:
-    if isinstance(given, list):
-        kept = output if isinstance(output, list) else []
-        for index, (before, after) in enumerate(zip_longest(given, kept[: len(given)])):
-            yield from _losses(receives, before, returns, after, (*path, index))
-    if not isinstance(given, dict):
-        return
-    facts = output if isinstance(output, dict) else {}  # all are lost where the whole is
-    known = _known(receives)
-    for key, after in _known(returns).items():
-        if (before := known.get(key)) is None or key not in given:
-            continue
-        was, now = given[key], facts.get(key)
-        if before.carried or after.carried:
-            if was != now and not (before.reads_alike(was, now) and after.reads_alike(was, now)):
-                yield _loss(was, now, (*path, key))
-        elif before.nested and after.nested:
-            yield from _losses(before.nested, was, after.nested, now, (*path, key))
-
-
-def _loss(was: object, now: object, path: tuple[str | int, ...]) -> Violation:
-    before, after = sentences.received(was), sentences.received(now)
-    sentence = f"This fact must be handed on unchanged: it was {before} and became {after}."
-    return Violation(Side.RETURNS, pointer(path), "carried_changed", before, after, sentence)

@@ -20,18 +20,24 @@ from django.conf import settings
 from django.core.management import call_command
 from django.utils.module_loading import module_has_submodule
 
-from handoffs import children, conf, dispatch, embedded, resting, supervisor
+from handoffs import children, conf, dispatch, embedded, readiness, resting, supervisor
 from handoffs.actions.contracts import contracts_of, store_versions
+from handoffs.actions.drills import keep_drill
 from handoffs.actions.records import open_records
 from handoffs.children import Child
+from handoffs.drill.cases import DrillReport
+from handoffs.drill.report import as_data
+from handoffs.drill.run import Drill, OnSeam
 from handoffs.errors import HandoffsError
 from handoffs.flows import Flow, declared
 from handoffs.insight.standing import Standing, standing_of
+from handoffs.models import sql
 from handoffs.resting import OnLook
 from handoffs.taking_in import opening_of
 
 STOP_MARGIN = 30.0  # seconds beside the longest step
 ACTOR = "intake:samples"
+DRILL_SEED = 1
 
 
 class DemoFailed(HandoffsError):
@@ -108,6 +114,16 @@ def _database_name() -> str:
 
 def _is_embedded() -> bool:
     return settings.REDIS_URL.startswith("unix://") and "handoffs-" in settings.REDIS_URL
+
+
+def drill_flow(flow: Flow, on_seam: OnSeam) -> DrillReport | None:
+    """Drill a flow that is not ready, so that its samples may start; None where it is ready already."""
+    if readiness.is_ready(flow) or not flow.require_drill:
+        return None
+    began = sql.now()
+    report = Drill(flow, DRILL_SEED, per_class=1).run(on_seam=on_seam)
+    keep_drill(flow=flow, report=as_data(report), started_at=began, actor="system:demo")
+    return report
 
 
 # --- the samples -----------------------------------------------------------------------------------------------------

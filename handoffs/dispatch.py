@@ -28,7 +28,9 @@ from handoffs.errors import QueueServerAway
 logger = logging.getLogger(__name__)
 
 SERVE = "handoffs.jobs.serve"
-ALLOWED_FUNCTIONS = frozenset({SERVE})
+DRILL = "handoffs.drill.asked.drill"
+ALLOWED_FUNCTIONS = frozenset({SERVE, DRILL})
+DRILL_TIMEOUT = 15 * 60  # seconds
 FAILURE_TTL = 24 * 60 * 60  # seconds; RQ's default is a year
 
 
@@ -89,6 +91,27 @@ def ring(job_queue: str) -> bool:
 def first_job_queue() -> str:
     """The job queue whose bells also call for what belongs to no step, such as batches of decisions."""
     return next(iter(settings.RQ_QUEUES))
+
+
+def ask_for_drill(job_queue: str, flow: str, by: str) -> bool:
+    """Let a worker of the job queue drill a flow, unless that waits already; False if the server is away."""
+    if job_queue not in settings.RQ_QUEUES or not settings.REDIS_URL:
+        return False
+    try:
+        queue = django_rq.get_queue(job_queue)
+        if not any(job_id.startswith(f"drill-{flow}-") for job_id in queue.job_ids):
+            queue.enqueue_call(
+                DRILL,
+                args=(flow, by),
+                job_id=f"drill-{flow}-{uuid.uuid4().hex}",
+                timeout=DRILL_TIMEOUT,
+                result_ttl=0,
+                failure_ttl=FAILURE_TTL,
+            )
+        return True
+    except RedisError as error:
+        logger.warning("no drill of %s asked for: %s", flow, type(error).__name__)
+        return False
 
 
 def has_bell(job_queue: str) -> bool:

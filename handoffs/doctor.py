@@ -12,11 +12,11 @@ from django.db import Error as DatabaseError
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from handoffs import checks, dispatch, embedded
+from handoffs import asks, checks, dispatch, embedded
 from handoffs.flows import declared
 from handoffs.insight.recoverability import MOST, lost_records, open_records
 from handoffs.models import Heartbeat, Queue, sql
-from handoffs.readiness import held_flows, why_not
+from handoffs.readiness import held_flows, why_not_all
 
 ALIVE = timedelta(seconds=60)  # since the last heartbeat; there is one each 15 s
 SHOWN = 5  # single things in one finding
@@ -138,9 +138,12 @@ def owners() -> Finding:
 
 def readiness() -> Finding:
     """Whether each flow's last drill was green; that some are not is only wrong where their starts are held."""
-    flows_here = declared().values()
-    reasons = [why for flow in flows_here if (why := why_not(flow))]
-    said = f"{len(flows_here) - len(reasons)} of {len(flows_here)} flows are ready."
+    flows_here = [flow for flow in declared().values() if flow.name != asks.FLOW]
+    asked = why_not_all([flow for flow in flows_here if flow.require_drill])
+    reasons = [why for why in asked.values() if why]
+    said = f"{len(asked) - len(reasons)} of {len(asked)} flows are ready."
+    if free := [flow.name for flow in flows_here if not flow.require_drill]:
+        said += f" Starts without a drill, as its code says: {', '.join(free)}."
     held = sorted(held_flows())
     if held:
         return Finding("readiness", False, said, f"Starts are held: drill {', '.join(held)}.", _first(reasons))

@@ -12,7 +12,16 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from handoffs.contracts import Checked, Contract, Violation, check, check_carried, read_confidence, schema
+from handoffs.carried import check_carried
+from handoffs.contracts import (
+    Checked,
+    Contract,
+    Violation,
+    check,
+    check_between,
+    read_confidence,
+    schema,
+)
 from handoffs.flows import Flow, Step
 from handoffs.states import Event, Kind, Outcome, Side
 
@@ -192,15 +201,16 @@ def _read_output(step: Step, given: str, delivery: Delivery) -> tuple[Checked, t
 
 
 def check_output(step: Step, given: str, output: str) -> tuple[Checked, tuple[Violation, ...]]:
-    """Hold an output against what the step returns and the facts it must carry."""
+    """Hold an output against what the step returns, the facts it must carry, and its rules about the input."""
     checked = check(step.returns, output, side=Side.RETURNS)
     if checked.violations:
         return checked, checked.violations
     if (fits := getattr(step.returns, "__fits__", None)) is not None:
         return checked, tuple(fits(json.loads(given), json.loads(output)))
+    broken = check_between(step.receives, given, checked.value)
     if not (carries(step.receives) or carries(step.returns)):
-        return checked, ()
-    return checked, check_carried(step.receives, json.loads(given), step.returns, json.loads(output))
+        return checked, broken
+    return checked, (*check_carried(step.receives, json.loads(given), step.returns, json.loads(output)), *broken)
 
 
 @cache

@@ -168,3 +168,15 @@ class PatchDoesNotFit(HandoffsError):
     """The body has nothing at a place where the fix changes something."""
 
     code = "patch_does_not_fit"
+
+
+class UnfitCase(HandoffsError):
+    """Nothing of what stopped here can be kept for the drill."""
+
+    code = "unfit_case"
+
+
+class NoWorker(HandoffsError):
+    """No worker is there that could do it."""
+
+    code = "no_worker"

@@ -1,6 +1,7 @@
 """Is a flow ready? It is when its last whole drill was green and neither contracts, steps nor queues changed since.
 
-With HANDOFFS_REQUIRE_DRILL the starts of a flow that is not ready are held: its records wait, and go on by themselves.
+Unless HANDOFFS_REQUIRE_DRILL is off, the starts of a flow that is not ready are held: its records wait, and go on by
+themselves after a green drill.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -45,7 +47,7 @@ def fingerprint(flow: Flow) -> str:
     steps = [
         [
             step.name, step.by, str(step.retry), step.confidence, flow.queue_of(step.name), dict(step.takes),
-            step.on_broken_output, step.enforce, step.timeout, step.effects,
+            step.on_broken_output, step.enforce, step.timeout, step.effects, step.concurrency,
             *(source_of(code) if code else "" for code in (step.run, step.when, step.stand_in)),
         ]
         for step in flow.steps
@@ -53,6 +55,16 @@ def fingerprint(flow: Flow) -> str:
     allowed = {name: sorted(what) for name, what in flow.allows.items()}
     said = [flow.name, hashes_of(flow), steps, flow.escalate_to, allowed]
     return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def why_not_all(flows: Iterable[Flow]) -> dict[str, str]:
+    """Why each flow is not ready, by name, "" where it is: one query for all of them."""
+    known = {flow.name: flow for flow in flows}
+    runs = DrillRun.objects.filter(flow__in=known, step="").newest_first().values_list("flow", "verdict", "fingerprint")
+    last: dict[str, tuple[str, str]] = {}
+    for name, verdict, seen in runs:
+        last.setdefault(name, (verdict, seen))
+    return {name: _why_not(flow, last.get(name)) for name, flow in known.items()}
 
 
 def last_drill(flow: Flow) -> DrillRun | None:
@@ -66,18 +78,21 @@ def last_green(flow: Flow) -> DrillRun | None:
 
 def is_ready(flow: Flow) -> bool:
     """Whether the last whole drill was green, over the flow as it is declared now."""
-    last = last_drill(flow)
-    return last is not None and last.verdict == "ready" and last.fingerprint == fingerprint(flow)
+    return not why_not(flow)
 
 
 def why_not(flow: Flow) -> str:
     """Why the flow is not ready, in a sentence; empty where it is."""
-    last = last_drill(flow)
+    return why_not_all([flow])[flow.name]
+
+
+def _why_not(flow: Flow, last: tuple[str, str] | None) -> str:
     if last is None:
         return f"{flow.name} was never drilled: manage.py drill {flow.name}"
-    if last.fingerprint != fingerprint(flow):
+    verdict, seen = last
+    if seen != fingerprint(flow):
         return f"{flow.name} has changed since its last drill: manage.py drill {flow.name}"
-    return "" if last.verdict == "ready" else f"The last drill of {flow.name} was not green."
+    return "" if verdict == "ready" else f"The last drill of {flow.name} was not green."
 
 
 class _Held:
@@ -97,7 +112,7 @@ def held_flows() -> frozenset[str]:
         return frozenset()
     if time.monotonic() >= _held.until:
         asked = [flow for flow in registered() if flow.require_drill]
-        _held.names = frozenset(flow.name for flow in asked if not is_ready(flow))
+        _held.names = frozenset(name for name, why in why_not_all(asked).items() if why)
         _held.until = time.monotonic() + FRESH
     return _held.names
 

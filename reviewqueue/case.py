@@ -10,9 +10,8 @@ from django.db.models.functions import Length
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 
-from handoffs.actions import judging
+from handoffs.actions import drill_cases, judging
 from handoffs.actions.escalations import actor_of, is_held_by_another
-from handoffs.actions.mentions import seers_of
 from handoffs.actions.plans import Plan
 from handoffs.contracts import Contract, Violation
 from handoffs.errors import UnknownFlow, UnknownStep
@@ -110,6 +109,16 @@ class Case:
         return any(queue.pk == queue_id and bool(getattr(queue, "may_decide", False)) for queue in self.desk.queues)
 
     @property
+    def may_keep(self) -> bool:
+        """Whether what it stopped over can be kept for the drill."""
+        return self.may_decide and self.flow is not None and any(drill_cases.is_fit(e) for e in self.unresolved)
+
+    @property
+    def unresolved(self) -> list[Escalation]:
+        """The one that waits, if any: the page's own, or the record's."""
+        return [e for e in ([self.escalation] if self.escalation else self.escalations) if not e.is_resolved]
+
+    @property
     def is_held_by_another(self) -> bool:
         return self.escalation is not None and is_held_by_another(self.escalation, self.user, self.desk.now)
 
@@ -171,11 +180,6 @@ class Case:
     @property
     def draft_age(self) -> str:
         return ago(self.desk.now - self.draft.saved_at) if self.draft else ""
-
-    @cached_property
-    def seers(self) -> list[User]:
-        """Who may see it, and so be named in a comment."""
-        return seers_of(self.escalation.queue if self.escalation else self.record.queue)
 
     @cached_property
     def violations(self) -> list[ViolationRow]:

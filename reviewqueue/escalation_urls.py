@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from reviewqueue.views import attachments, batches, claims, comments, escalations, record, verdicts
+from reviewqueue.views import attachments, batches, claims, escalations, readiness, record, verdicts
 
 one_escalation: list[URLPattern | URLResolver] = [
     path("", escalations.escalation, name="escalation"),
@@ -20,13 +20,13 @@ one_escalation: list[URLPattern | URLResolver] = [
     path("transfer/", claims.transfer, name="escalation-transfer"),
     path("assign/", claims.assign, name="escalation-assign"),
     path("snooze/", claims.snooze, name="escalation-snooze"),
-    path("comment/", comments.on_escalation, name="escalation-comment"),
+    path("keep/", readiness.escalation_keep, name="escalation-keep"),
+    path("comment/", claims.comment, name="escalation-comment"),
 ]
 
 one_record: list[URLPattern | URLResolver] = [
     path("", record.record, name="record"),
     path("body/", record.record_body, name="record-body"),
-    path("comment/", comments.on_record, name="record-comment"),
     path("reopen/", record.reopen, name="record-reopen"),
     path("close/", record.close, name="record-close"),
 ]

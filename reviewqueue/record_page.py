@@ -25,9 +25,8 @@ TABS = ("values", "results", "changes", "json", "history")
 RESULT = ("step", "side", "attempt", "outcome", "confidence", "bar", "actor", "code", "message", "contract_hash")
 
 
-def context(request: HttpRequest, case: Case, tab: str = "") -> dict[str, Any]:
-    """What the page shows. `tab`: the one that is shown whatever the address says."""
-    tab, who = tab or request.GET.get("tab", ""), request.GET.get("who", "all")
+def context(request: HttpRequest, case: Case) -> dict[str, Any]:
+    tab, who = request.GET.get("tab", ""), request.GET.get("who", "all")
     waiting = next((e for e in case.escalations if not e.is_resolved), None)
     found = {
         "case": case,
@@ -37,6 +36,7 @@ def context(request: HttpRequest, case: Case, tab: str = "") -> dict[str, Any]:
         "waiting": waiting,
         "escalations": case.escalations,
         "who": who if who in WHO else "all",
+        "may_keep": case.may_keep,
         "may_reopen": case.may_decide and case.record.status in {Status.COMPLETED, Status.CLOSED},
         "may_close": case.may_decide and case.record.status in {Status.READY, Status.RUNNING},
         "document": case.document(Look.of(request.GET)),

@@ -11,7 +11,6 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from handoffs.actions.mentions import spans
 from handoffs.exact_json import parse, write
 from handoffs.models import Escalation, StepResult, Transition
 from handoffs.reasons import number
@@ -37,7 +36,6 @@ class Happening:
     lead: str
     said: str
     quote: str = ""
-    pieces: list[tuple[str, str]] = field(default_factory=list)  # of a comment: (text, whom it names)
     changes: list[Change] = field(default_factory=list)
     by_person: bool = False
 
@@ -50,20 +48,9 @@ def timeline(case: Case, who: str = "all") -> list[Happening]:
 
 
 def _comments(case: Case) -> Iterator[Happening]:
-    names = {person.username.casefold(): person.display_name for person in case.seers} if case.comments else {}
     for comment in case.comments:
-        name, pieces = comment.author.display_name, _pieces(comment.text, names)
-        yield Happening(comment.written_at, "comment", "", name, _("commented"), pieces=pieces, by_person=True)
-
-
-def _pieces(text: str, names: dict[str, str]) -> list[tuple[str, str]]:
-    """A comment in pieces; one that names somebody comes with that person's name."""
-    found, at = [], 0
-    for start, end, name in spans(text):
-        if name.casefold() in names:
-            found += [(text[at:start], ""), (text[start:end], names[name.casefold()])]
-            at = end
-    return [*found, (text[at:], "")]
+        name = comment.author.display_name
+        yield Happening(comment.written_at, "comment", "", name, _("commented"), comment.text, by_person=True)
 
 
 def _transitions(case: Case) -> Iterator[Happening]:

@@ -13,10 +13,10 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from handoffs import Carried, Contract, Flow, Retry, Step, TransientError
+from handoffs import Carried, Contract, Flow, Retry, Step, TransientError, invariant
 from handoffs.errors import StaleAttempt
 from handoffs.flows import Intake
-from handoffs.models import Heartbeat, Queue, sql
+from handoffs.models import Escalation, Heartbeat, Queue, sql
 
 QUEUE = "order-exceptions"
 RETRY = Retry(cap=2, first=0.01)
@@ -148,6 +148,57 @@ def writing_when() -> Flow:
     return flow(book={"when": wanted})
 
 
+def unfixable_contract() -> Flow:
+    """Takes nothing while somebody looks at it: no fix satisfies it."""
+
+    class Unfixable(Priced):
+        @field_validator("price")
+        @classmethod
+        def nobody_looks(cls, value: Decimal) -> Decimal:
+            if Escalation.objects.unresolved().exists():
+                raise ValueError("somebody looks at it")
+            return value
+
+    return flow(receives=Unfixable)
+
+
+def toothless_rule() -> Flow:
+    """Has a rule that never says no."""
+
+    class Toothless(Priced):
+        @invariant("The price is fair.", at="/price")
+        def is_fair(self) -> bool:
+            return True
+
+    return flow(receives=Toothless)
+
+
+def blind_rule() -> Flow:
+    """Has a rule that does not see what it says it sees."""
+
+    class Blind(Priced):
+        @invariant("Nobody buys for nothing.", at="/price", broken={"/price": "0"})
+        def costs_something(self) -> bool:
+            return self.price >= 0
+
+    return flow(receives=Blind)
+
+
+def keeping_rule() -> Flow:
+    """Has a rule over what it receives, and one over what it hands over in the light of that."""
+
+    class Fair(Priced):
+        @invariant("A piece costs one.", at="/price")
+        def is_fair(self) -> bool:
+            return self.price == self.quantity
+
+        @invariant("As much is priced as was ordered.", at="/quantity")
+        def keeps_the_quantity(self, given: Order) -> bool:
+            return self.quantity == given.quantity
+
+    return flow(receives=Fair, price={"returns": Fair})
+
+
 # --- code ------------------------------------------------------------------------------------------------------------
 
 
@@ -198,6 +249,15 @@ def beating() -> Flow:
     return flow(run=beat)
 
 
+def never_looking() -> Flow:
+    """Runs in threads, where no time limit reaches it, and never asks whether it still may."""
+    return flow(book={"concurrency": 4})
+
+
+def looking() -> Flow:
+    return flow(run=beating().step("book").run, book={"concurrency": 4})
+
+
 def overwriting_fact() -> Flow:
     """Changes the fact that it must carry."""
     return flow(run=lambda priced, context: Booked(number=priced.number.lower()))
@@ -243,6 +303,10 @@ def other_queue() -> Flow:
 
 
 BEFORE, AFTER = "price → book", "book → done"
+FIXED = (
+    "bad_format", "cap_reached", "empty", "locale_number", "missing", "null", "out_of_range", "permanent_error",
+    "renamed", "too_long", "unknown_field", "wrong_type",
+)  # fmt: skip
 ERRORS = ("transient_error", "permanent_error")
 FAULTY = [
     Faulty("coercing", coercing, {(BEFORE, "wrong_type", "let_through")}),
@@ -250,6 +314,10 @@ FAULTY = [
     Faulty("losing unknown fields", losing_unknown, {(BEFORE, "unknown_field", "unknown_lost")}),
     Faulty("failing validator", failing_validator, {(BEFORE, "empty", "validator_broke")}),
     Faulty("laxer than its producer", forgetful_contract, {(BEFORE, "out_of_range", "laxer_than_producer")}),
+    Faulty("unfixable contract", unfixable_contract, {(BEFORE, kind, "fix_refused") for kind in FIXED}),
+    Faulty("toothless rule", toothless_rule, {(BEFORE, "invariant is_fair", "never_broken")}, keeping_rule),
+    Faulty("blind rule", blind_rule, {(BEFORE, "invariant costs_something", "let_through")}, keeping_rule),
+    Faulty("never looking", never_looking, {(BEFORE, "taken_over", "never_looks")}, looking),
     Faulty("writing contract", writing_contract, {(BEFORE, "judging", "acts_before_validation")}),
     Faulty("writing when", writing_when, {(BEFORE, "judging", "acts_before_validation")}),
     Faulty("swallowing errors", swallowing, {(BEFORE, kind, "error_swallowed") for kind in ERRORS}),

@@ -17,11 +17,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
+from typing import TYPE_CHECKING
 
-from examples.invoices.contracts import Adjustment, Draft, Line, Totals
+if TYPE_CHECKING:  # the contracts hold themselves against these sums
+    from examples.invoices.contracts import Adjustment, Draft, Line, Totals
 
 # Currencies that do not have two decimals (ISO 4217).
 MINOR_UNITS = {"CLP": 0, "ISK": 0, "JPY": 0, "KRW": 0, "VND": 0, "BHD": 3, "JOD": 3, "KWD": 3, "TND": 3}
+_MAX_NAMED = 3  # differences in one sentence
 _PRECISION = 60  # digits: products of the longest amounts that the contracts take stay exact
 _ZERO = Decimal(0)
 
@@ -69,6 +72,13 @@ def broken_sums(draft: Draft) -> list[Difference]:
             if stated is not None and abs(computed - stated) >= smallest
         ]
         return differences + list(_wrong_taxes(draft, smallest))
+
+
+def said(broken: list[Difference]) -> str:
+    """Name the first few differences in words."""
+    named = " ".join(difference.sentence for difference in broken[:_MAX_NAMED])
+    more = len(broken) - _MAX_NAMED
+    return f"{named} And {more} more." if more > 0 else named
 
 
 def lines_off(draft: Draft) -> list[Difference]:

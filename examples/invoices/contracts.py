@@ -12,7 +12,8 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field
 
-from handoffs.contracts import Carried, Contract
+from examples.invoices import arithmetic
+from handoffs import Carried, Contract, invariant
 
 MAX_BYTES = 5_000_000
 MAX_LINES = 5_000  # more would not fit into a body that the gate takes
@@ -122,6 +123,19 @@ class CheckInput(Draft, unknown="count"):
     total: Annotated[Amount, Carried()]
     payable: Annotated[Amount, Carried()]
     lines: Annotated[list[Line], Field(min_length=1, max_length=MAX_LINES)]
+
+    @invariant("Lines, allowances, charges, taxes and totals add up.", at="/total")
+    def totals_add_up(self) -> bool | str:
+        broken = arithmetic.broken_sums(self)
+        return not broken or arithmetic.said(broken)
+
+    @invariant("An invoice is due on or after the day of issue.", at="/due_date")
+    def due_after_issue(self) -> bool:
+        return self.due_date is None or self.due_date >= self.issue_date
+
+    @invariant("An invoice does not ask for less than nothing: what gives money back is a credit note.", at="/total")
+    def positive_unless_credit_note(self) -> bool:
+        return self.kind == "credit_note" or self.total >= 0
 
 
 class Finding(Contract):

@@ -72,8 +72,8 @@ SAMPLES: tuple[Sample, ...] = (
         "check", Kind.REFUSED, "seller-without-id.xml", "/supplier_id", "The partner stopped sending its tax number"
     ),
     _stops("check", Kind.REFUSED, "unknown-currency.xml", "/currency", "A currency that the ledger does not keep"),
-    _stops("check", Kind.FAILED, "lines-differ.xml", "sums_differ", "Lines that do not add up to the total"),
-    _stops("check", Kind.FAILED, "tax-differs.xml", "sums_differ", "A tax that is not the rate of its amount"),
+    _stops("check", Kind.REFUSED, "lines-differ.xml", "/total", "Lines that do not add up to the total"),
+    _stops("check", Kind.REFUSED, "tax-differs.xml", "/total", "A tax that is not the rate of its amount"),
     _stops(
         "check",
         Kind.FAILED,

@@ -24,7 +24,6 @@ APPROVAL_LIMITS = {
     }.items()
 }  # fmt: skip
 POST = "post"
-_MAX_NAMED = 3  # differences in one sentence
 _MAX_FINDINGS = 20
 
 
@@ -71,15 +70,12 @@ def _attached(document: Document, context: StepContext) -> bytes:
 
 
 def check(draft: CheckInput, context: StepContext) -> Result:
-    """Hold the sums against each other and the number against the ledger.
+    """Hold the number against the ledger, and look for what should be seen. That the sums hold, its input says.
 
     Raises:
-        PermanentError: `sums_differ`, with a sentence that names both numbers, or `duplicate_number`.
+        PermanentError: `duplicate_number`.
         TransientError: the ledger can't be read.
     """
-    broken = arithmetic.broken_sums(draft)
-    if broken:
-        raise PermanentError(_sums_differ(broken), code="sums_differ")
     ledger.refuse_duplicate(
         kind=draft.kind,
         supplier_id=draft.supplier_id,
@@ -89,12 +85,6 @@ def check(draft: CheckInput, context: StepContext) -> Result:
     found = findings(draft)
     facts = {name: getattr(draft, name) for name in Checked.model_fields if name != "findings"}
     return Result(Checked(**facts, findings=found), confidence=places.UNSURE if found else places.SURE)
-
-
-def _sums_differ(broken: list[arithmetic.Difference]) -> str:
-    named = " ".join(difference.sentence for difference in broken[:_MAX_NAMED])
-    more = len(broken) - _MAX_NAMED
-    return f"{named} And {more} more." if more > 0 else named
 
 
 def findings(draft: Draft) -> list[Finding]:

@@ -11,12 +11,14 @@ from handoffs import Carried, Contract
 Label = Literal["complaint", "cancellation", "question", "change_of_owner"]
 Number = Annotated[str, Carried(), Field(pattern=r"^T-[0-9]{1,10}$")]
 
+Sender = Annotated[str, Field(min_length=3, max_length=254)]
+
 
 class Ticket(Contract):
     """A message from a customer, as the help desk has it."""
 
     number: Number
-    sender: Annotated[str, Field(min_length=3, max_length=254)]
+    sender: Sender
     subject: Annotated[str, Field(max_length=300)]
     text: Annotated[str, Field(min_length=1, max_length=20_000)]
 
@@ -39,7 +41,7 @@ class ToReply(Contract, unknown="count"):
     """A ticket to be answered, whether or not somebody had to verify who wrote it."""
 
     number: Number
-    sender: str
+    sender: Sender
     label: Label
     same_person: bool = True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from examples.tickets import drilling
 from examples.tickets.contracts import Classified, Reply, Ticket, ToReply, Verified
 from handoffs import Contract, Flow, Retry, Step
 
@@ -17,8 +18,17 @@ tickets = Flow(
     escalate_to="ticket-questions",
     title="{number} {subject}",
     columns=["label", "sender"],
+    examples=drilling.EXAMPLES,
     steps=[
-        Step("classify", receives=Ticket, returns=Classified, by="agent", confidence=0.8, retry=Retry(cap=3)),
+        Step(
+            "classify",
+            receives=Ticket,
+            returns=Classified,
+            by="agent",
+            confidence=0.8,
+            retry=Retry(cap=3),
+            stand_in=drilling.classify,
+        ),
         # The sender attaches two pictures: the identity card, and the face beside it.
         Step(
             "verify",
@@ -27,7 +37,8 @@ tickets = Flow(
             by="human",
             when=changes_hands,
             escalate_to="identity-checks",
+            stand_in=drilling.verify,
         ),
-        Step("reply", receives=ToReply, returns=Reply, by="agent"),
+        Step("reply", receives=ToReply, returns=Reply, by="agent", stand_in=drilling.reply),
     ],
 )

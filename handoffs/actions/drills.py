@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from handoffs import dispatch, readiness
-from handoffs.actions import alerts
+from handoffs.actions import alerts, audit
+from handoffs.errors import NoWorker
 from handoffs.flows import Flow, declared
-from handoffs.models import Alert, DrillRun, Record, sql
+from handoffs.models import Alert, DrillRun, Heartbeat, Record, sql
 from handoffs.models.queues import queue_id
 from handoffs.states import AlertKind, Status
 
+ALIVE = timedelta(seconds=60)  # since a worker's last heartbeat
 KEPT = 20  # drills of one flow; the last green one stays in any case
 
 
@@ -40,6 +43,22 @@ def keep_drill(*, flow: Flow, report: Mapping[str, Any], started_at: datetime, a
         for job_queue in sorted({step.job_queue for step in flow.steps if step.by == "worker"}):
             dispatch.ring_after_commit(job_queue)
     return run
+
+
+def ask_for_drill(*, flow: Flow, by: str) -> None:
+    """Let a worker drill the flow, as soon as one has time.
+
+    Raises:
+        NoWorker: none is there, or none can be reached.
+    """
+    job_queue = next((step.job_queue for step in flow.steps if step.by == "worker"), dispatch.first_job_queue())
+    alive = Heartbeat.objects.filter(kind="worker", job_queue=job_queue, seen_at__gte=sql.now() - ALIVE)
+    if not (alive.exists() and dispatch.ask_for_drill(job_queue, flow.name, by)):
+        raise NoWorker(
+            _("No worker of the job queue %(name)s is there to drill: run “manage.py drill %(flow)s”.")
+            % {"name": job_queue, "flow": flow.name}
+        )
+    audit.note(actor=by, action="drill.ask", subject=flow.name)
 
 
 def _drop_old(flow: Flow) -> None:

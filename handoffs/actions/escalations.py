@@ -19,7 +19,6 @@ from django.utils.translation import gettext as _
 
 from handoffs import conf
 from handoffs.actions import outbox
-from handoffs.actions.mentions import named_in
 from handoffs.actions.plans import Plan
 from handoffs.actions.writing import carry_out
 from handoffs.errors import LostRace, NotAllowed, TransitionNotAllowed
@@ -198,14 +197,12 @@ def snooze(*, escalation_id: int, by: Person, until: datetime, version: int | No
 
 @transaction.atomic
 def comment(*, record: Record, by: Person, text: str) -> Comment:
-    """Write a comment to a record; whoever may see it may comment, and whoever is named in it is told."""
+    """Write a comment to a record; whoever may see it may comment."""
     if not Record.objects.visible_to(by).filter(pk=record.pk).exists():
         raise NotAllowed
     lock([record.pk])  # first, as everywhere: else the comment's row would wait for it with the escalation held
     _renew_claims(by, record.escalations.unresolved())
-    made = Comment.objects.create(record=record, author=by, text=text, written_at=sql.now())
-    outbox.mention(comment=made, people=named_in(text, record.queue).people)
-    return made
+    return Comment.objects.create(record=record, author=by, text=text, written_at=sql.now())
 
 
 def _renew_claims(person: Person, escalations: EscalationQuerySet) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
-from handoffs import asks, engine, strict_json
+from handoffs import asks, engine, readiness, strict_json
 from handoffs.actions.contracts import name_of
 from handoffs.api import presenting
 from handoffs.api.auth import caller, step_for
@@ -36,14 +36,22 @@ def see_flows(request: HttpRequest) -> HttpResponse:
     """Those that the token's scopes name."""
     token = caller(request)
     found = [flow for name, flow in sorted(declared().items()) if token.knows(name) and name != asks.FLOW]
-    return answer(lambda: reply(200, {"flows": [_flow(flow) for flow in found]}))
+
+    def act() -> Reply:
+        why = readiness.why_not_all(found)
+        return reply(200, {"flows": [_flow(flow, why[flow.name]) for flow in found]})
+
+    return answer(act)
 
 
-def _flow(flow: Flow) -> Json:
+def _flow(flow: Flow, why_not: str) -> Json:
     here = presenting.address(f"flows/{flow.name}")
     return {
         "name": flow.name,
         "queue": flow.escalate_to,
+        "ready": not why_not,
+        "why_not_ready": why_not or None,
+        "held": readiness.is_held(flow),
         "steps": [
             {
                 "name": step.name,

@@ -212,6 +212,9 @@ class FlowOut(Schema):
 
     name: str
     queue: str
+    ready: bool = Field(description="Whether the last readiness drill was green, over the flow as it is now.")
+    why_not_ready: str | None
+    held: bool = Field(description="Whether its starts wait for a green drill. Records are taken in all the same.")
     steps: list[StepOut]
     links: dict[str, str]
 

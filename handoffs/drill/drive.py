@@ -7,12 +7,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from handoffs import runner
-from handoffs.actions import repairs, submissions, verdicts, work
+from handoffs.actions import repairs, verdicts, work
+from handoffs.actions.attachments import File, attach
 from handoffs.actions.records import Opening, open_record
 from handoffs.actions.starts import Claimer, Started
 from handoffs.actions.verdicts import Seen
 from handoffs.bodies import body_digest
 from handoffs.contracts import check
+from handoffs.drill import outside
+from handoffs.drill.outside import Answer
 from handoffs.drill.samples import NoSample, sample
 from handoffs.drill.stage import ACTOR, JOB_QUEUE
 from handoffs.engine import Delivery, assemble, check_output
@@ -25,7 +28,6 @@ from handoffs.states import Kind, Side, Status
 
 MOST_MOVES = 200
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
-AGENT = "agent:drill"
 
 
 class CannotAnswer(Exception):
@@ -39,6 +41,15 @@ def opened(flow: Flow, example: Intake, *, body: bytes | None = None) -> int:
     """
     raw = example.body.encode("utf-8", "surrogatepass") if body is None else body
     return open_record(flow=flow, opening=Opening(raw, None, example.attachments), actor=ACTOR).record_id
+
+
+def handed_in(flow: Flow, example: Intake, body: bytes) -> tuple[Answer, int | None]:
+    """Hand a body in over HTTP, with an example's files: (the answer, the record; None where none was kept)."""
+    answer = outside.hand_in(flow, body)
+    record_id = answer.data.get("record", answer.data).get("id")
+    for name, media_type, content in example.attachments if record_id else ():
+        attach(record=Record.objects.get(pk=record_id), what=File(name, media_type, content), actor=ACTOR)
+    return answer, record_id
 
 
 def fresh(record_id: int) -> RecordRow:
@@ -109,22 +120,27 @@ def claimed(flow: Flow, record_id: int) -> Started | None:
     if step.by == "worker":
         found = work.claim_ready(job_queue=JOB_QUEUE, actor=ACTOR, limit=1).started
     else:
-        # Real records may wait before the step; this one must be the first.
-        Record.objects.filter(pk=record_id, status=Status.READY).update(available_at=LONG_AGO)
-        found = work.claim_step(flow=flow, step=step, actor=AGENT, limit=1).started
+        found = _claimed_outside(flow, step, record_id)
     return next((started for started in found if started.record_id == record_id), None)
 
 
-def end(started: Started, ended: work.Ended, *, until: str = "") -> None:
-    """Let whoever began an attempt say how it ended; it may be late."""
-    if started.step.by == "worker":
-        finished = work.Finished(started.record_id, started.attempt, ended, started.body)
-        after = work.commit([finished], claimer(until=until))
-        while after:
-            after = work.commit([runner.run(each) for each in after], claimer(until=until))
-    else:
-        submission = submissions.Submission(started.record_id, started.attempt, ended)
-        submissions.submit(submission=submission, may_work=lambda flow, step: True, actor=AGENT)
+def _claimed_outside(flow: Flow, step: Step, record_id: int) -> list[Started]:
+    # Real records may wait before the step; this one must be the first.
+    Record.objects.filter(pk=record_id, status=Status.READY).update(available_at=LONG_AGO)
+    told, at = outside.claim(flow, step).data.get("claims", ()), sql.now()
+    lease = at + timedelta(seconds=step.lease_seconds)
+    return [Started(c["record"], None, flow, step, c["attempt"], "", None, "", at, lease) for c in told]
+
+
+def end(started: Started, ended: work.Ended, *, until: str = "") -> Answer | None:
+    """Let whoever began an attempt say how it ended; it may be late. An agent outside is answered."""
+    if started.step.by != "worker":
+        return outside.end(started.record_id, started.attempt, ended)
+    finished = work.Finished(started.record_id, started.attempt, ended, started.body)
+    after = work.commit([finished], claimer(until=until))
+    while after:
+        after = work.commit([runner.run(each) for each in after], claimer(until=until))
+    return None
 
 
 def lose(record_id: int) -> None:
@@ -138,11 +154,10 @@ def arrive(record_id: int) -> bool:
     return repairs.ask_people(only=record_id) > 0
 
 
-def deliver(record: RecordRow, ended: work.Ended) -> submissions.Submitted:
+def deliver(record: RecordRow, ended: work.Ended) -> Answer:
     """Let an agent outside say how its attempt ended, without claiming it first."""
     attempt = record.attempt if record.status == Status.RUNNING else record.attempt + 1
-    submission = submissions.Submission(record.id, attempt, ended)
-    return submissions.submit(submission=submission, may_work=lambda flow, step: True, actor=AGENT)
+    return outside.end(record.id, attempt, ended)
 
 
 def review(escalation: Escalation, text: str) -> None:

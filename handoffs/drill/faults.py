@@ -180,6 +180,8 @@ def _taken_over(scene: Scene) -> bool:
         ended = runner.run(scene.started).ended
     if probe.raised and not isinstance(ended, Failure):
         raise Fault("stale_ignored", "Its heartbeat said that it had lost its lease, and it gave back a result.")
+    if not probe.raised and scene.step.concurrency > 1:
+        raise Fault("never_looks", f"{scene.step.concurrency} run at once.")
     return probe.raised > 0
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from handoffs import conf, runner
 from handoffs.actions import work
-from handoffs.drill import drive, proof
+from handoffs.drill import drive, outside, proof
 from handoffs.drill.cases import Case
 from handoffs.drill.examples import Passage, Rehearsal
 from handoffs.drill.judging import Hole, Judged, Schemas, is_allowed, judge, laxer
+from handoffs.drill.kept import Place, with_kept
 from handoffs.drill.mutants import Mutant, raw_mutants
 from handoffs.drill.proof import Before, Fault
 from handoffs.drill.stage import Stage, nothing_kept
@@ -21,17 +22,20 @@ from handoffs.models.moves import RecordRow
 from handoffs.states import INTAKE, Kind, Side
 
 SLICE = 25  # cases in one transaction: a drill must not keep the database for itself
+CLASSES = 14  # that a contract usually has; one with fewer is tried with more of each
 LARGEST_SENT = 100_000  # bytes of a mutant that goes through the engine; larger ones show nothing more there
 LONGEST_KEPT = 4000  # characters of a failing body
 
 
-def chosen(made: Sequence[Mutant], per_class: int) -> list[Mutant]:
-    """The mutants of each class that go through the engine, spread over the places."""
+def chosen(made: Sequence[Mutant], per_class: int, always: Sequence[Mutant] = ()) -> list[Mutant]:
+    """The mutants that go through the engine, spread over the places: some of each class, and more of few classes."""
     by_class: dict[str, list[Mutant]] = {}
     for mutant in made:
-        if len(mutant.body) <= LARGEST_SENT:
+        if len(mutant.body) <= LARGEST_SENT and mutant not in always:
             by_class.setdefault(mutant.kind, []).append(mutant)
-    return [mutant for some in by_class.values() for mutant in some[:per_class]]
+    first = [mutant for some in by_class.values() for mutant in some[:per_class]]
+    rest = [mutant for some in by_class.values() for mutant in some[per_class:]]
+    return [*always, *first, *rest[: max(0, per_class * CLASSES - len(first))]]
 
 
 def case(mutant: Mutant, *, fault: Fault | None = None, engine: bool = False, allowed: bool = False) -> Case:
@@ -45,7 +49,8 @@ def intake_cases(stage: Stage, done: Rehearsal, *, seed: str, per_class: int, be
     valid = done.example.body
     judged = judge(stage.flow.intake, json.loads(valid), seed=seed, before=before.get(INTAKE))
     yield from writes_of(judged)
-    picked = chosen(judged.refused, per_class)
+    judged, always = with_kept(judged, stage.flow.intake, valid, Place(stage.flow.name, INTAKE, Side.INTAKE))
+    picked = chosen(judged.refused, per_class, always)
     raw = raw_mutants(valid.encode(), seed=seed, largest=conf.get("MAX_BODY"))
     sent = {mutant.digest for mutant in picked}
     yield from (case(mutant) for mutant in (*judged.refused, *judged.counted) if mutant.digest not in sent)
@@ -80,14 +85,18 @@ def crashed(error: Exception) -> Fault:
 def _prove_intake(stage: Stage, flow: Flow, done: Rehearsal, mutant: Mutant) -> None:
     first = flow.steps[0].name
     before = Before.of(None, stage.probe, first)
-    record_id = drive.opened(flow, done.example, body=mutant.body)
+    answer, record_id = drive.handed_in(flow, done.example, mutant.body)
+    if record_id is None:  # a body that is not even read; its sender is told, and a file of that size comes otherwise
+        proof.is_told(answer, "too_large")
+        record_id = drive.opened(flow, done.example, body=mutant.body)
     record = drive.fresh(record_id)
     if record.step != INTAKE:
         raise Fault("let_through")
     escalation = proof.has_stopped(flow, record, INTAKE, Kind.REFUSED)
+    proof.is_told(answer)
     proof.nothing_ran(record, stage.probe, first, before)
     proof.says_why(escalation)
-    proof.is_kept(record, mutant.body)
+    proof.is_kept(record, mutant.body, outside.envelope("input", mutant.body))
     proof.gate_is_shut(escalation)
     proof.recovers(flow, record_id, lambda found: drive.fix(found, done.example.body))
 
@@ -102,13 +111,15 @@ def step_cases(
     passage = done.passages[step.name]
     judged = judge(step.receives, json.loads(passage.body), seed=seed, before=before.get(f"{step.name} receives"))
     yield from writes_of(judged)
+    place = Place(stage.flow.name, step.name, Side.RECEIVES)
+    judged, always = with_kept(judged, step.receives, passage.body, place)
     holes = _distinct([*judged.holes, *laxer(stage.flow, step, passage.document, seed=seed)])
-    picked = chosen(judged.refused, per_class)
+    picked = chosen(judged.refused, per_class, always)
     sent = {mutant.digest for mutant in picked}
     yield from (case(mutant) for mutant in (*judged.refused, *judged.counted) if mutant.digest not in sent)
     open_holes = [hole for hole in holes if not is_allowed(stage.flow, step.name, hole.mutant)]
     yield from (case(h.mutant, fault=Fault(h.code), allowed=True) for h in holes if h not in open_holes)
-    tried = {mutant.digest for mutant in chosen([hole.mutant for hole in open_holes], per_class)}
+    tried = {mutant.digest for mutant in chosen([hole.mutant for hole in open_holes if hole.mutant.body], per_class)}
     yield from (case(h.mutant, fault=Fault(h.code)) for h in open_holes if h.mutant.digest not in tried)
     todo: list[Mutant | Hole] = [*picked, *(hole for hole in open_holes if hole.mutant.digest in tried)]
     for start in range(0, len(todo), SLICE):
@@ -160,7 +171,7 @@ def arrive(flow: Flow, record: RecordRow) -> None:
     """Let whoever does the step come for the record; of an agent, deliver at once."""
     step = flow.step(record.step)
     if step.by == "agent":
-        drive.deliver(record, work.Failure("drill", "It was let through.", released=True))
+        drive.claimed(flow, record.id)
     elif step.by == "human":
         drive.arrive(record.id)
     else:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from handoffs import seams
-from handoffs.contracts import Contract, check
-from handoffs.drill.mutants import Mutant, mutants
+from handoffs.contracts import Contract, Violation, check, check_between
+from handoffs.drill.assumptions import break_rules
+from handoffs.drill.mutants import Mutant, encode, mutants
+from handoffs.drill.samples import enrich
 from handoffs.drill.stage import watched_writes
 from handoffs.flows import Flow, Step
 from handoffs.shapes import Shape
 from handoffs.states import INTAKE, Side
 
+Beside = tuple[type[Contract], str]
 Schemas = Mapping[str, Any]
 """JSON Schemas by the name of their place: "intake", "check receives", "check returns"."""
 
@@ -37,27 +40,57 @@ class Judged:
     writes: Sequence[str]
 
 
-def judge(contract: type[Contract], valid: object, *, seed: str, before: Any = None) -> Judged:
-    """Break what a contract says, and what it said at the last green drill (`before`, a schema)."""
-    judged = _judge(contract, mutants(Shape.of(contract), valid, seed=seed), "let_through")
+def judge(
+    contract: type[Contract], valid: object, *, seed: str, before: Any = None, beside: Beside | None = None
+) -> Judged:
+    """Break what a contract says, and what it said at the last green drill (`before`, a schema).
+
+    `beside` is what an output is held against as well: what the step receives, and what it was handed.
+    """
+    # What the filled body breaks anyway must not hide that a mutant of it is let through.
+    rich = encode(enrich(Shape.of(contract), valid)).decode("utf-8", "surrogatepass")
+    anyway = frozenset((v.pointer, v.rule) for v in check(contract, rich, side=Side.RECEIVES).violations)
+    judged = _judge(contract, mutants(Shape.of(contract), valid, seed=seed), "let_through", anyway)
+    judged = _with_rules(judged, contract, valid, seed, beside)
     if not before:
         return judged
     old = mutants(Shape(before, before), valid, seed=seed)
     known = {mutant.digest for mutant in judged.refused} | {hole.mutant.digest for hole in judged.holes}
-    relaxed = _judge(contract, [m for m in old if m.digest not in known], "no_longer_refused")
+    relaxed = _judge(contract, [m for m in old if m.digest not in known], "no_longer_refused", anyway)
+    gone = _rules_gone(contract, before)
     named = {hole.mutant.name for hole in judged.holes}
     more = [hole for hole in relaxed.holes if hole.mutant.name not in named and hole.mutant.kind != "unknown_field"]
-    return Judged(judged.refused, [*judged.holes, *more], judged.counted, judged.writes)
+    return Judged(judged.refused, [*judged.holes, *more, *gone], judged.counted, judged.writes)
 
 
-def _judge(contract: type[Contract], made: Iterable[Mutant], code: str) -> Judged:
+def _rules_gone(contract: type[Contract], before: Mapping[str, Any]) -> list[Hole]:
+    """The contract's own rules that the last green drill broke, and that nobody asks for any more."""
+    left = {rule["name"] for rule in Shape.of(contract).schema.get("x-invariants", ())}
+    gone = [rule for rule in before.get("x-invariants", ()) if rule["name"] not in left]
+    return [Hole(Mutant(f"invariant {r['name']}", r["at"], r["sentence"], b""), "no_longer_refused") for r in gone]
+
+
+def _with_rules(judged: Judged, contract: type[Contract], valid: object, seed: str, beside: Beside | None) -> Judged:
+    """What the contract's own rules refuse, too; a rule that nothing breaks is a hole."""
+
+    def look(body: bytes) -> Sequence[Violation]:
+        checked = check(contract, body.decode("utf-8", "surrogatepass"), side=Side.RETURNS)
+        return checked.violations or (check_between(*beside, checked.value) if beside else ())
+
+    found = break_rules(contract, valid, seed=seed, look=look, compared=beside is not None)
+    held = [Hole(mutant, "let_through") for mutant in found.held]
+    never = [Hole(Mutant(f"invariant {name}", "", "nothing breaks it", b""), "never_broken") for name in found.unbroken]
+    return replace(judged, refused=[*judged.refused, *found.mutants], holes=[*judged.holes, *held, *never])
+
+
+def _judge(contract: type[Contract], made: Iterable[Mutant], code: str, anyway: frozenset[tuple[str, str]]) -> Judged:
     refused, holes, counted = [], [], []
     with watched_writes() as writes:
         for mutant in made:
             checked = check(contract, mutant.body.decode("utf-8", "surrogatepass"), side=Side.RECEIVES)
             if {violation.rule for violation in checked.violations} == {"validator_failed"}:
                 holes.append(Hole(mutant, "validator_broke"))
-            elif checked.violations:
+            elif {(violation.pointer, violation.rule) for violation in checked.violations} - anyway:
                 refused.append(mutant)
             elif mutant.kind != "unknown_field":
                 holes.append(Hole(mutant, code))

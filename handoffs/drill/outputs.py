@@ -6,14 +6,16 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from handoffs import seams
+from handoffs import conf, seams
+from handoffs.bodies import raw_bytes
 from handoffs.contracts import check
-from handoffs.drill import drive, proof
+from handoffs.drill import drive, outside, proof
 from handoffs.drill.cases import Case
 from handoffs.drill.examples import Passage, Rehearsal
 from handoffs.drill.inputs import SLICE, case, caught, chosen, writes_of
 from handoffs.drill.judging import Schemas, is_allowed, judge
-from handoffs.drill.mutants import Mutant, encode
+from handoffs.drill.kept import Place, with_kept
+from handoffs.drill.mutants import Mutant, encode, raw_mutants
 from handoffs.drill.proof import Fault
 from handoffs.drill.samples import NoSample, sample
 from handoffs.drill.stage import Stage, nothing_kept
@@ -26,6 +28,7 @@ from handoffs.states import Kind, Side, Status
 from handoffs.strict_json import pointer
 from handoffs.titles import parts
 
+CONFIDENT = {"confidence": 1.0}
 WRONG_CONFIDENCES: tuple[object, ...] = (87, "high", True)
 
 
@@ -35,16 +38,20 @@ def output_cases(
     """Every mutant of what a step hands over, its carried facts and its confidence."""
     passage = done.passages[step.name]
     valid = json.loads(passage.output)
-    judged = judge(step.returns, valid, seed=f"{seed} output", before=before.get(f"{step.name} returns"))
+    beside, known = (step.receives, passage.body), before.get(f"{step.name} returns")
+    judged = judge(step.returns, valid, seed=f"{seed} output", before=known, beside=beside)
     yield from writes_of(judged)
-    picked = chosen(judged.refused, per_class)
+    place = Place(stage.flow.name, step.name, Side.RETURNS)
+    judged, always = with_kept(judged, step.returns, passage.output, place)
+    picked = chosen(judged.refused, per_class, always)
     sent = {mutant.digest for mutant in picked}
     yield from (case(mutant) for mutant in (*judged.refused, *judged.counted) if mutant.digest not in sent)
     for hole in judged.holes:
         yield case(hole.mutant, fault=Fault(hole.code), allowed=is_allowed(stage.flow, step.name, hole.mutant))
+    raw = raw_mutants(passage.output.encode(), seed=seed, largest=conf.get("MAX_BODY")) if step.by == "agent" else []
     facts, unheld = _carried(step, passage)
     yield from (case(mutant, fault=Fault("let_through")) for mutant in unheld)
-    todo: list[Mutant | tuple[str, object]] = [*picked, *facts, *_confidences(step)]
+    todo: list[Mutant | tuple[str, object]] = [*picked, *raw, *facts, *_confidences(step)]
     for start in range(0, len(todo), SLICE):
         yield from _slice(stage, step, done, todo[start : start + SLICE])
 
@@ -151,22 +158,29 @@ def _tried(stage: Stage, step: Step, passage: Passage, record_id: int, one: Muta
 
 
 def _prove_output(stage: Stage, flow: Flow, record_id: int, step: Step, passage: Passage, mutant: Mutant) -> None:
-    text = mutant.body.decode("utf-8", "surrogatepass")
     if step.by == "human":
-        _prove_answer(flow, record_id, passage, text)
+        _prove_answer(flow, record_id, passage, mutant.body.decode("utf-8", "surrogatepass"))
         return
     following = flow.following(step.name)
     calls = stage.probe.calls[following.name] if following else 0
-    _deliver_until_stopped(flow, record_id, step, Delivery(text, confidence=1.0))
+    _deliver_until_stopped(flow, record_id, step, mutant.body)
     record = drive.fresh(record_id)
     if following and stage.probe.calls[following.name] != calls:
         raise Fault("code_called", f"The code of {following.name} was called.")
     escalation = proof.has_stopped(flow, record, step.name, Kind.BROKEN_OUTPUT)
     proof.says_why(escalation)
-    kept = StepResult.objects.filter(record=record_id, step=step.name, output=text)
-    if not kept.exists():
+    shown = _kept_as_delivered(record_id, step, mutant)
+    proof.recovers(flow, record_id, lambda found: drive.fix(found, passage.output, side=Side.RETURNS, shown=shown))
+
+
+def _kept_as_delivered(record_id: int, step: Step, mutant: Mutant) -> str:
+    """What is kept of the output, as text; of one that is too large to be read there is nothing."""
+    result = StepResult.objects.filter(record=record_id, step=step.name).exclude(output=None).order_by("pk").last()
+    kept = result.output or "" if result else ""
+    known = {mutant.body, outside.envelope("output", mutant.body, CONFIDENT)}
+    if mutant.kind != "huge" and (result is None or raw_bytes(kept, result.encoding) not in known):
         raise Fault("body_changed", "No result keeps the output as it was delivered.")
-    proof.recovers(flow, record_id, lambda found: drive.fix(found, passage.output, side=Side.RETURNS, shown=text))
+    return kept
 
 
 def _prove_answer(flow: Flow, record_id: int, passage: Passage, text: str) -> None:
@@ -182,19 +196,26 @@ def _prove_answer(flow: Flow, record_id: int, passage: Passage, text: str) -> No
     raise Fault("let_through", "The answer was taken.")
 
 
-def _deliver_until_stopped(flow: Flow, record_id: int, step: Step, delivery: Delivery) -> None:
+def _deliver_until_stopped(flow: Flow, record_id: int, step: Step, output: bytes, confidence: object = 1.0) -> None:
     """Deliver the same at each try; as often as the cap allows, and not once more."""
     for _ in range(step.retry.cap + 1):
         record = drive.ripen(record_id)
         if record.status != Status.READY or record.step != step.name:
             return
-        if started := drive.claimed(flow, record_id):
-            drive.end(started, delivery)
+        if (started := drive.claimed(flow, record_id)) is None:
+            continue
+        if step.by == "agent":
+            around = {"confidence": confidence} if confidence is not None else {}
+            answer = outside.deliver(record_id, started.attempt, output, around)
+            if confidence == 1.0:
+                proof.is_told(answer)
+        else:
+            drive.end(started, Delivery(output.decode("utf-8", "surrogatepass"), confidence=confidence))
     if drive.fresh(record_id).status == Status.READY:
         raise Fault("cap_ignored", f"More than {step.retry.cap} tries.")
 
 
 def _prove_confidence(flow: Flow, record_id: int, step: Step, passage: Passage, value: object) -> None:
-    _deliver_until_stopped(flow, record_id, step, Delivery(passage.output, confidence=value))
+    _deliver_until_stopped(flow, record_id, step, passage.output.encode(), value)
     proof.has_stopped(flow, drive.fresh(record_id), step.name, Kind.LOW_CONFIDENCE)
     proof.recovers(flow, record_id, drive.approve)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from handoffs.bodies import raw_bytes
 from handoffs.drill import drive
+from handoffs.drill.outside import Answer
 from handoffs.drill.stage import Probe, nothing_kept
 from handoffs.errors import ContractBroken, HandoffsError
 from handoffs.flows import Flow
@@ -83,8 +84,15 @@ def says_why(escalation: Escalation) -> None:
         raise Fault("validator_broke", escalation.reason)
 
 
-def is_kept(record: RecordRow, sent: bytes) -> None:
-    if raw_bytes(record.payload, record.encoding) != sent:
+def is_told(answer: Answer | None, *codes: str) -> None:
+    """Whoever sent it over HTTP was told that it is refused; nobody else can be."""
+    if answer is not None and not (answer.is_refusal and (not codes or answer.data.get("code") in codes)):
+        raise Fault("not_told", f"The answer was {answer.status}.")
+
+
+def is_kept(record: RecordRow, sent: bytes, around: bytes = b"") -> None:
+    """The body is kept as sent; with `around` it, where it can't be told apart from that."""
+    if raw_bytes(record.payload, record.encoding) not in {sent, around or sent}:
         raise Fault("body_changed", f"{len(sent)} bytes were sent, {len(record.payload)} characters are kept.")
 
 

@@ -3,7 +3,7 @@
 from handoffs.models.agents import AgentToken, IdempotencyKey
 from handoffs.models.batches import Batch, BatchItem
 from handoffs.models.drafts import Draft
-from handoffs.models.drills import DrillRun
+from handoffs.models.drills import DrillCase, DrillRun
 from handoffs.models.escalations import Alert, Escalation
 from handoffs.models.history import AuditEntry, ContractVersion, Heartbeat, Transition
 from handoffs.models.outbox import Delivery, Endpoint, MailChoice, Notice, OutboxRow
@@ -21,6 +21,7 @@ __all__ = [
     "ContractVersion",
     "Delivery",
     "Draft",
+    "DrillCase",
     "DrillRun",
     "Endpoint",
     "Escalation",

@@ -1,4 +1,4 @@
-"""Drills: when a flow was drilled, over which contracts, and what was found. Their records are rolled back."""
+"""Drills: when a flow was drilled and what was found, and what every drill tries. Their records are rolled back."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from functools import cached_property
 from typing import Any, Self
 
 from django.db import models
+
+from handoffs.states import Side
+
+BODIES = (Side.RECEIVES, Side.RETURNS)
 
 
 class DrillRunQuerySet(models.QuerySet["DrillRun"]):
@@ -51,4 +55,29 @@ class DrillRun(models.Model):
     @cached_property
     def hashes_data(self) -> dict[str, str]:
         found: dict[str, str] = json.loads(self.hashes)
+        return found
+
+
+class DrillCase(models.Model):
+    """What once broke at a place of a flow, and is tried by every later drill: the broken places, not the body."""
+
+    flow = models.CharField(max_length=100)
+    step = models.CharField(max_length=100, help_text='"intake", or the step')
+    side = models.CharField(max_length=10, choices=[(s.value, s.value) for s in (Side.INTAKE, *BODIES)])
+    changes = models.TextField(help_text="how a good body is broken: a JSON Patch, its values made unreadable")
+    rules = models.CharField(max_length=500, help_text="the rules that were broken, divided by commas")
+    digest = models.CharField(max_length=64, help_text="SHA-256 of the changes")
+    record_id = models.BigIntegerField(help_text="the record it came from; it may be gone")
+    kept_at = models.DateTimeField()
+    kept_by = models.CharField(max_length=150)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["flow", "step", "side", "digest"], name="one_drill_case")]
+
+    def __str__(self) -> str:
+        return f"{self.flow} {self.step}, from record {self.record_id}"
+
+    @cached_property
+    def changes_data(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(self.changes)
         return found

@@ -1,20 +1,27 @@
-"""Who has an escalation: claim, release, transfer, assign, snooze."""
+"""Who has an escalation: claim, release, transfer, assign, snooze; and comments."""
 
 from __future__ import annotations
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from handoffs.actions import escalations
+from handoffs.errors import NotAllowed
 from handoffs.models import Queue
 from reviewqueue.case import Case, escalation_case
 from reviewqueue.deciding import change
 from reviewqueue.escalation_page import Refusal, show
 from reviewqueue.models import User
+from reviewqueue.place import Place
 from reviewqueue.requests import read_time
+from reviewqueue.views.errors import refused
+
+LONGEST = 10_000  # characters of a comment
 
 
 @require_POST
@@ -97,6 +104,23 @@ def snooze(request: HttpRequest, pk: int) -> HttpResponse:
         panel="snooze",
         stay=False,
     )
+
+
+@require_POST
+@login_required
+def comment(request: HttpRequest, pk: int) -> HttpResponse:
+    """Write to the record."""
+    case = escalation_case(request, pk)
+    text = request.POST.get("text", "").strip()
+    if not text or len(text) > LONGEST:
+        detail = _("Write something.") if not text else _("At most 10,000 characters are kept.")
+        return _incomplete(request, case, "comment", "#comment", detail)
+    try:
+        escalations.comment(record=case.record, by=case.user, text=text)
+    except NotAllowed as error:
+        return refused(request, 403, str(error), Place.of(request, case.desk).url(pk))
+    messages.success(request, _("Commented."))
+    return redirect(f"{Place.of(request, case.desk).url(pk)}#timeline")
 
 
 def _incomplete(request: HttpRequest, case: Case, panel: str, href: str, sentence: str) -> HttpResponse:

@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from handoffs import seams
+from handoffs import readiness, seams
 from handoffs.flows import Flow, Step
 from handoffs.insight import seam_figures
 from handoffs.insight.seam_figures import Arrivals
@@ -25,6 +25,7 @@ from reviewqueue.desk import Desk, desk_of
 from reviewqueue.durations import in_words
 from reviewqueue.flow_map import maps, rate_text, records_url, refusals_url
 from reviewqueue.rows import alert_rows
+from reviewqueue.unready import unready
 
 OPEN = (Status.READY, Status.RUNNING, Status.ESCALATED)
 
@@ -54,8 +55,13 @@ def flows(request: HttpRequest) -> HttpResponse:
         for status in Status
     }
     counts = tally(desk.user, **wanted)
+    why = unready(desk.flows)
     rows = [
-        {"flow": flow, "counts": [(status, shown(counts[f"{place}_{status}"])) for status in Status]}
+        {
+            "flow": flow,
+            "counts": [(status, shown(counts[f"{place}_{status}"])) for status in Status],
+            "why_not": why.get(flow.name, ""),
+        }
         for place, flow in enumerate(desk.flows)
     ]
     return render(request, "flows.html", {"rows": rows})
@@ -73,6 +79,8 @@ def flow(request: HttpRequest, name: str) -> HttpResponse:
     steps = _steps(desk, found)
     context = {
         "flow": found,
+        "why_not": unready([found]).get(found.name, ""),
+        "is_held": readiness.is_held(found),
         "steps": steps,
         "maps": maps(found.name, steps),
         "totals": _totals(desk, found),

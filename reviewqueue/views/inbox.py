@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from handoffs.actions import escalations
 from handoffs.models import Alert, Escalation, Record
 from handoffs.models.escalations import EscalationQuerySet
+from reviewqueue import unready
 from reviewqueue.addresses import Address
 from reviewqueue.counting import shown, tally
 from reviewqueue.desk import Desk, beating, deciders, desk_of, whom_to_ask
@@ -107,7 +108,7 @@ def _counts(desk: Desk, seen: Listing[Escalation]) -> dict[str, Any]:
         "has_records": bool(seen.page.rows or counts["records"]),
         "oldest": in_words(desk.now - min(waiting_since)) if waiting_since else "",
         "watched": desk.queues if len(desk.queues) <= WATCHED_SHOWN else [],
-        "banners": [] if counts["workers"] else [_no_worker()],
+        "banners": [*([] if counts["workers"] else [_no_worker()]), *unready.banners(desk.flows)],
     }
 
 

@@ -13,7 +13,8 @@ from examples.invoices import ledger, steps
 from examples.invoices.contracts import Approval, CheckInput, Posted, ToPost
 from examples.invoices.models import LedgerEntry
 from examples.invoices.samples import FOLDER
-from handoffs.contracts import check, check_carried, dump
+from handoffs.carried import check_carried
+from handoffs.contracts import check, dump
 from handoffs.flows import PermanentError, StepContext, TransientError
 from handoffs.states import Side
 from tests.unit.test_invoices_steps import context, extracted

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import pytest
 
-from handoffs.contracts import Carried, Contract, check_carried, schema
+from handoffs.carried import check_carried
+from handoffs.contracts import Carried, Contract, schema
 from handoffs.states import Side
 from tests.unit.judging import one
 

@@ -12,8 +12,11 @@ from django.core.management.base import CommandError, CommandParser
 from rich.text import Text
 
 from handoffs import serving, terminal
-from handoffs.demo import Samples, Worker, beside_server, interrupted_by_signals, samples, set_up_site
+from handoffs.demo import Samples, Worker, beside_server, drill_flow, interrupted_by_signals, samples, set_up_site
 from handoffs.demo_people import Login, logins, set_up_people, set_up_queues
+from handoffs.drill.cases import Verdict
+from handoffs.drill.report import WORDS
+from handoffs.flows import Flow
 from handoffs.management.plain import PlainCommand
 
 PATIENCE = 240.0  # seconds; what a killed demo left running is taken up when its lease runs out
@@ -58,6 +61,8 @@ class Command(PlainCommand):
         done["queues"] = ", ".join(f"{queue} ({queue.owner.get_full_name()})" for queue in queues)
         worker = Worker(settings.STATE_DIR / "worker.log")
         self._facts(done | {"worker log": str(worker.log)})
+        for flow, _ in samples():
+            self._drill(flow)
         with worker.running():
             rested = self._work_off_samples(worker)
             self._people(logins(passwords, queues))
@@ -74,6 +79,15 @@ class Command(PlainCommand):
     def _facts(self, facts: dict[str, str]) -> None:
         for name, fact in facts.items():
             self.console.print(Text.assemble((f"  {name:<14}", "dim"), fact), soft_wrap=True)
+
+    def _drill(self, flow: Flow) -> None:
+        with self.console.status(f"Drilling {flow.name}: malformed bodies, sent through the real engine …") as status:
+            report = drill_flow(flow, lambda seam, done, total: status.update(f"Drilling {seam} ({done} of {total}) …"))
+        if report is not None:
+            well = report.verdict is Verdict.READY
+            said = f"{len(report.cases):,} malformed bodies and faults"
+            said += " stopped where they must" if well else f": it is {WORDS[report.verdict]}, and its samples wait"
+            self._facts({"drill": f"{flow.name}, {said}; /flows/{flow.name}/readiness/ tells all"})
 
     def _work_off_samples(self, worker: Worker) -> bool:
         taken = Samples()
