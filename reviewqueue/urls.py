@@ -24,6 +24,8 @@ one_view: list[URLPattern | URLResolver] = [
 ]
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("api/docs/", api_docs.api_docs, name="api-docs"),
+    path("", include("handoffs.urls")),  # early: agents ask most
     path("", saved_views.home, name="home"),
     path("views/", saved_views.views, name="views"),
     path("views/<int:pk>/", include(one_view)),
@@ -43,8 +45,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("reviewqueue.insight_urls")),
     path("accounts/", include(account)),
     path("admin/", admin.site.urls),
-    path("api/docs/", api_docs.api_docs, name="api-docs"),
-    path("", include("handoffs.urls")),
     path("healthz", ops.healthz, name="healthz"),
     path("readyz", ops.readyz, name="readyz"),
 ]

@@ -13,8 +13,11 @@ from django.utils.translation import gettext as _
 from handoffs import conf, scopes
 from handoffs.actions import audit
 from handoffs.errors import NotAllowed, TransitionNotAllowed, UnfitToken
-from handoffs.models import AgentToken, sql
+from handoffs.models import AgentToken, Record, sql
 from handoffs.models.agents import compare_with_nobody, digest_of
+from handoffs.models.connections import first_row
+from handoffs.models.moves import COLUMNS as RECORD_COLUMNS
+from handoffs.models.moves import ReadRow, RecordRow, as_row
 
 LONGEST_OVERLAP = timedelta(hours=24)
 
@@ -99,38 +102,45 @@ def authenticate(text: str) -> AgentToken:
     Raises:
         NotAllowed: it may not, or there is none; the difference is not told.
     """
+    return authenticate_beside(text, None)[0]
+
+
+def authenticate_beside(text: str, record_id: int | None) -> tuple[AgentToken, ReadRow | None]:
+    """As `authenticate`, with a record's row, if there is one, read in the same round trip."""
     prefix, _, rest = text.partition("_")
     public_id, _, secret = rest.partition("_")
-    found = _find(public_id) if prefix == "hf" else None
+    found = _find(public_id, record_id) if prefix == "hf" else None
     if found is None:
         compare_with_nobody(secret)
         raise NotAllowed
-    token, now = found
+    token, now, row = found
     if not token.takes(secret, now):
         raise NotAllowed
     _note_use(token, now)
-    return token
+    return token, (now, row) if row else None
 
 
-def _find(public_id: str) -> tuple[AgentToken, datetime] | None:
+def _find(public_id: str, record_id: int | None) -> tuple[AgentToken, datetime, RecordRow | None] | None:
     """A token with the database's time, in one plain query: every request of every agent asks it."""
     if not public_id.isalnum() or not public_id.isascii():
         return None
-    with connection.cursor() as cursor:
-        names = ", ".join(_COLUMNS)
-        table = AgentToken._meta.db_table
-        cursor.execute(f"SELECT {names}, {sql.clock()} FROM {table} WHERE public_id = %s", [public_id])  # noqa: S608
-        row = cursor.fetchone()
+    table = AgentToken._meta.db_table
+    if record_id is None:
+        row = first_row(f"SELECT {_TOKEN}, {sql.clock()} FROM {table} AS t WHERE public_id = %s", [public_id])  # noqa: S608
+    else:
+        beside = f"{_TOKEN}, {sql.clock()}, {_RECORD} FROM {table} AS t LEFT JOIN {Record._meta.db_table} AS r"
+        row = first_row(f"SELECT {beside} ON r.id = %s WHERE public_id = %s", [record_id, public_id])
     if row is None:
         return None
-    *values, now = [
-        sql.read_time(v) if name.endswith(("_at", "_until")) else v for name, v in zip(_READ, row, strict=True)
-    ]
-    return AgentToken.from_db(connection.alias, _COLUMNS, values), now
+    count = len(_COLUMNS)
+    [values] = sql.read_rows(AgentToken, _COLUMNS, [row[:count]])
+    token = AgentToken.from_db(connection.alias, _COLUMNS, values)
+    return token, sql.read_time(row[count]), as_row(row[count + 1 :])
 
 
 _COLUMNS = tuple(str(field.column) for field in AgentToken._meta.concrete_fields)
-_READ = (*_COLUMNS, "now_at")
+_TOKEN = ", ".join(f"t.{name}" for name in _COLUMNS)
+_RECORD = ", ".join(f"r.{name}" for name in RECORD_COLUMNS)
 
 
 def _note_use(token: AgentToken, now: datetime) -> None:

@@ -15,14 +15,13 @@ from handoffs.actions import work
 from handoffs.actions.plans import Plan
 from handoffs.actions.starts import Claimer, nobody
 from handoffs.actions.work import Ended, Finished, is_current, outputs_of
-from handoffs.actions.writing import carry_out
-from handoffs.crashpoints import reach
+from handoffs.actions.writing import carry_out_one
 from handoffs.engine import Delivery, Judgement
-from handoffs.errors import NotAllowed, StaleAttempt, StepNotOpen, UnknownRecord
+from handoffs.errors import LostRace, NotAllowed, StaleAttempt, StepNotOpen, UnknownRecord
 from handoffs.flows import Step, get_flow
-from handoffs.models import StepResult, Transition, sql
+from handoffs.models import StepResult, Transition
 from handoffs.models.history import step_begun
-from handoffs.models.moves import lock
+from handoffs.models.moves import ReadRow, read_one
 from handoffs.states import Event, Outcome, Status
 
 MayWork = Callable[[str, str], bool]
@@ -58,9 +57,8 @@ class Submitted:
     not_begun: bool = False
 
 
-@transaction.atomic
-def submit(*, submission: Submission, may_work: MayWork, actor: str) -> Submitted:
-    """Take how an attempt ended.
+def submit(*, submission: Submission, may_work: MayWork, actor: str, read: ReadRow | None = None) -> Submitted:
+    """Take how an attempt ended. `read` is the record's row, where the caller has just read it.
 
     What comes late is kept in the history, as far as the bound allows, and changes nothing.
 
@@ -70,23 +68,38 @@ def submit(*, submission: Submission, may_work: MayWork, actor: str) -> Submitte
         StepNotOpen: the step that the body names is not open, or no attempt of that number can begin; likewise.
         NotAllowed: the agent may not work at that step.
     """
-    at = sql.now()
-    row = lock([submission.record_id]).get(submission.record_id)
-    if row is None:
+    submitted = _submit(submission, may_work, actor, read or read_one(submission.record_id, locked=False))
+    if submitted is None:  # somebody changed the record in between: judged anew, with its row held
+        with transaction.atomic():
+            submitted = _submit(submission, may_work, actor, read_one(submission.record_id, locked=True))
+    if submitted is None:
+        raise LostRace
+    return submitted
+
+
+def _submit(submission: Submission, may_work: MayWork, actor: str, read: ReadRow | None) -> Submitted | None:
+    """None where the record moved between its being read and being written; then nothing was written."""
+    if read is None:
         raise UnknownRecord(f"There is no record {submission.record_id}.")
+    at, row = read
     plan = Plan(row, get_flow(row.flow), at, actor)
+    submitted = _judged(plan, submission, may_work)
+    if plan.moved.happened and not carry_out_one(plan, at):
+        return None
+    dispatch.ring_for([plan])
+    return submitted
+
+
+def _judged(plan: Plan, submission: Submission, may_work: MayWork) -> Submitted:
+    row = plan.row
     current = is_current(row, submission.attempt)
     if not current and submission.attempt <= row.attempt:
         return _late(plan, submission, may_work)
     step = _require_open(plan, submission, may_work, current)
     if not current and not _begin(plan, step):
-        carry_out([plan], at)
         return Submitted(plan, step.name, not_begun=True)
     body = engine.assemble(step, row.payload, outputs_of(row.id))[0] if step.takes else ""
-    judgement = work.end(plan, Finished(row.id, submission.attempt, submission.ended, body), nobody(actor))
-    carry_out([plan], at)
-    reach("in_commit")
-    dispatch.ring_for([plan])
+    judgement = work.end(plan, Finished(row.id, submission.attempt, submission.ended, body), nobody(plan.actor))
     return Submitted(plan, step.name, judgement)
 
 
@@ -136,7 +149,6 @@ def _late(plan: Plan, submission: Submission, may_work: MayWork) -> Submitted:
             plan.happen(Event.LATE, plan.status, code="duplicate_result")
         elif not _kept_before(plan, submission):
             work.keep_late(plan, Finished(plan.row.id, submission.attempt, submission.ended))
-        carry_out([plan], plan.at)
     return Submitted(plan, step, late=repeated is None, repeated=repeated)
 
 

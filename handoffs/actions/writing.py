@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from django.db import transaction
+
 from handoffs.actions import outbox
 from handoffs.actions.plans import Plan
 from handoffs.crashpoints import reach
@@ -72,22 +74,39 @@ VIOLATION_COLUMNS = (
 
 def carry_out(plans: Sequence[Plan], at: datetime) -> list[Plan]:
     """Make the plans so, within the caller's transaction; the plans that won."""
-    became = move([plan.moved for plan in plans], at)
+    became = move([plan.moved for plan in plans], at, [_results(plans)])
     reach("half_written")
     winners = [plan for plan in plans if plan.row.id in became]
     for plan in winners:
         if plan.started:
             plan.started.row = became[plan.row.id]
-    write_rows(winners)
+    if superseded := [pk for plan in winners for pk in plan.superseded]:
+        StepResult.objects.filter(pk__in=superseded).update(superseded=True)
+    _write_rest(winners)
     return winners
 
 
+def carry_out_one(plan: Plan, at: datetime) -> bool:
+    """Make one plan so, and say whether it won. Where one statement is all it takes, that is its transaction."""
+    if sql.is_postgres() and not (plan.escalation or plan.violations or plan.superseded):
+        return bool(move([plan.moved], at, [_results([plan])]))
+    with transaction.atomic():
+        return bool(carry_out([plan], at))
+
+
 def write_rows(plans: Sequence[Plan]) -> None:
-    """Write the results, escalations and violations of plans whose records are written."""
-    if superseded := [pk for plan in plans for pk in plan.superseded]:
-        StepResult.objects.filter(pk__in=superseded).update(superseded=True)
-    results = [[r.get(c, default) for c, default in RESULT.items()] for p in plans for r in p.results]
-    sql.insert(StepResult, tuple(RESULT), results)
+    """Write the results, escalations and violations of plans whose records have just come in."""
+    results = _results(plans)
+    sql.insert(results.model, results.columns, results.rows)
+    _write_rest(plans)
+
+
+def _results(plans: Sequence[Plan]) -> sql.Along:
+    rows = [[r.get(c, default) for c, default in RESULT.items()] for p in plans for r in p.results]
+    return sql.Along(StepResult, tuple(RESULT), rows)
+
+
+def _write_rest(plans: Sequence[Plan]) -> None:
     escalated = [plan for plan in plans if plan.escalation is not None]
     if escalated:
         _write_escalations(escalated)

@@ -15,6 +15,7 @@ from handoffs.api.problems import Problem
 from handoffs.errors import NotAllowed
 from handoffs.flows import Flow, Step, get_flow
 from handoffs.models import AgentToken, Record
+from handoffs.models.moves import ReadRow
 from handoffs.scopes import EVERY, Verb
 from handoffs.states import INTAKE
 
@@ -26,12 +27,26 @@ class AgentBearer(HttpBearer):
 
     def authenticate(self, request: HttpRequest, token: str) -> AgentToken | None:
         try:
-            found = agents.authenticate(token.strip())
+            found, read = agents.authenticate_beside(token.strip(), _worked_on(request))
         except NotAllowed:
             return None
+        request.read_beside = read  # type: ignore[attr-defined]
         limits.count_request(found)
         _require_known_query(request)
         return found
+
+
+def _worked_on(request: HttpRequest) -> int | None:
+    """The record of an attempt that the address names: its row is needed as soon as the token is known."""
+    named = request.resolver_match.kwargs if request.resolver_match else {}
+    digits = str(named.get("record_id", "")) if "attempt" in named else ""
+    return int(digits) if digits.isdecimal() and digits.isascii() and len(digits) < 19 else None
+
+
+def read_beside(request: HttpRequest) -> ReadRow | None:
+    """The row of the record whose attempt the address names, as it was read with the token."""
+    found: ReadRow | None = request.read_beside  # type: ignore[attr-defined]
+    return found
 
 
 QUERIES: dict[tuple[str, str], frozenset[str]] = {}

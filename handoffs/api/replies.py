@@ -11,6 +11,7 @@ from django.http import HttpResponse
 
 Json = dict[str, Any]
 JSON = "application/json"
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 PROBLEM = "application/problem+json"
 LINES = "application/x-ndjson"
 
@@ -29,7 +30,7 @@ class Reply:
 
 
 def dumped(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
+    return _encode(value)
 
 
 def reply(status: int, value: object, headers: Mapping[str, str] | None = None) -> Reply:

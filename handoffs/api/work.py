@@ -12,7 +12,7 @@ from handoffs.actions.starts import Started
 from handoffs.actions.submissions import Submission, Submitted
 from handoffs.actions.work import Ended, Failure, Question
 from handoffs.api import presenting, receipts
-from handoffs.api.auth import caller, record_for, require, step_for
+from handoffs.api.auth import caller, read_beside, record_for, require, step_for
 from handoffs.api.describing import (
     AttemptNumber,
     RecordId,
@@ -131,7 +131,7 @@ def _submit(
         return token.allows(Verb.WORK, flow, at)
 
     submission = Submission(record_id, attempt, ended, step, said)
-    return submissions.submit(submission=submission, may_work=may_work, actor=token.actor)
+    return submissions.submit(submission=submission, may_work=may_work, actor=token.actor, read=read_beside(request))
 
 
 def _end(

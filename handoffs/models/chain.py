@@ -16,6 +16,7 @@ from typing import Any
 from handoffs.states import TRANSITIONS, Event, Status
 
 # What a row's hash covers, besides the time.
+_canonical = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True).encode
 COVERED = ("record_id", "seq", "event", "old_status", "new_status", "step", "attempt", "actor", "code", "digest")
 
 

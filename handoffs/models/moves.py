@@ -50,6 +50,9 @@ class RecordRow(NamedTuple):
     head: str
 
 
+ReadRow = tuple[datetime, RecordRow]
+"""When it was read, in database time, and the row."""
+
 COLUMNS: tuple[str, ...] = RecordRow._fields
 # What a move sets whole, and what it leaves as it is unless told.
 SET = (
@@ -59,6 +62,7 @@ SET = (
 )  # fmt: skip
 KEEP_UNLESS_TOLD = ("payload", "title", "columns", "salt")
 FENCE = ("status", "attempt", "seq")
+TOLD = (*COVERED, "happened_at", "hash")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +109,8 @@ def history_rows(
     return rows, seq, head
 
 
-def move(moves: Sequence[Move], at: datetime) -> dict[int, RecordRow]:
-    """Make the moves so, all in one statement each for records and history; the winners' rows as they are now."""
+def move(moves: Sequence[Move], at: datetime, along: Sequence[sql.Along] = ()) -> dict[int, RecordRow]:
+    """Make the moves so, all at once; the winners' rows as they are now. Only what is theirs of `along` comes in."""
     rows: list[list[Any]] = []
     history: dict[int, list[list[Any]]] = {}
     became: dict[int, RecordRow] = {}
@@ -116,8 +120,8 @@ def move(moves: Sequence[Move], at: datetime) -> dict[int, RecordRow]:
         new = became[row.id] = row._replace(**m.changes, seq=seq, head=head)
         fence = (row.status, row.attempt, row.seq)
         rows.append([row.id, *fence, *(getattr(new, c) for c in SET), *(m.changes.get(c) for c in KEEP_UNLESS_TOLD)])
-    won = sql.update(Record, keep=FENCE, columns=SET, coalesced=KEEP_UNLESS_TOLD, rows=rows)
-    _write_history([line for record_id in won for line in history[record_id]])
+    told = sql.Along(Transition, TOLD, [line for lines in history.values() for line in lines])
+    won = sql.update(Record, keep=FENCE, columns=SET, coalesced=KEEP_UNLESS_TOLD, rows=rows, along=[told, *along])
     return {record_id: became[record_id] for record_id in won}
 
 
@@ -132,12 +136,8 @@ def create(rows: Sequence[RecordRow], happened: Sequence[Sequence[Happened]], at
         history[row.salt], seq, head = history_rows(record_id, row.salt, 0, "", events, at)
         new.append(row._replace(id=record_id, seq=seq, head=head))
     ids = sql.insert_returning(Record, COLUMNS, new, "salt", "flow, external_id")
-    _write_history([line for salt in ids for line in history[salt]])
+    sql.insert(Transition, TOLD, [line for salt in ids for line in history[salt]])
     return ids
-
-
-def _write_history(rows: list[list[Any]]) -> None:
-    sql.insert(Transition, [*COVERED, "happened_at", "hash"], rows)
 
 
 def lock(ids: Iterable[int]) -> dict[int, RecordRow]:
@@ -157,6 +157,17 @@ def lock_known(known: Mapping[int, RecordRow | None]) -> dict[int, RecordRow]:
     same = {i: row for i, row in known.items() if row and fences.get(i) == (row.status, row.attempt, row.seq)}
     others = lock(fences.keys() - same.keys()) if len(same) < len(fences) else {}
     return {record_id: same.get(record_id) or others[record_id] for record_id in fences}
+
+
+def read_one(record_id: int, *, locked: bool) -> ReadRow | None:
+    """The row of one record, or None; `locked` until the transaction ends, or not at all."""
+    found = sql.select_one(Record, COLUMNS, record_id, locked=locked)
+    return (found[0], RecordRow._make(found[1])) if found else None
+
+
+def as_row(values: tuple[Any, ...]) -> RecordRow | None:
+    """The row of a record from the values of COLUMNS as the driver gave them; None where there was none to join."""
+    return RecordRow._make(sql.read_rows(Record, COLUMNS, [values])[0]) if values and values[0] is not None else None
 
 
 def rows_where(where: str, params: Sequence[Any], *, limit: int, order: str = "id") -> list[RecordRow]:

@@ -8,18 +8,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
 from django.db import connection, models
-from django.db.backends.utils import CursorWrapper
 from pydantic_core import to_json
 
 Rows = Sequence[Sequence[Any]]
 OLD = "expected_"  # before the names of the columns that a compare-and-set expects
 
 
+@dataclass(frozen=True, slots=True)
+class Along:
+    """Rows of another table that come in with their records; their first column is `record_id`."""
+
+    model: type[models.Model]
+    columns: Sequence[str]
+    rows: Rows
+
+
+@cache
 def is_postgres() -> bool:
     return connection.vendor == "postgresql"
 
@@ -179,8 +189,9 @@ def update(
     columns: Sequence[str],
     coalesced: Sequence[str],
     rows: Rows,
+    along: Sequence[Along] = (),
 ) -> set[int]:
-    """Compare and set, for many rows: the ids of the winners.
+    """Compare and set, for many rows: the ids of the winners. Only their rows of `along` come in.
 
     Each row holds id, the expected values of the columns `keep`, then the new values of `columns`, then those of
     `coalesced`, where None means unchanged.
@@ -189,14 +200,35 @@ def update(
         return set()
     source, params = values(model, ["id", *(OLD + c for c in keep), *columns, *coalesced], rows)
     sets = [f"{c} = v.{c}" for c in columns] + [f"{c} = coalesce(v.{c}, r.{c})" for c in coalesced]
-    guard = " AND ".join(["r.id = v.id", *(f"r.{c} = v.{OLD}{c}" for c in keep)])
+    # The ids once more by themselves: from the rows of a JSON text PostgreSQL can't tell how few there are.
+    mine, ids = any_of((row[0] for row in rows), "r.id")
+    guard = " AND ".join([mine, "r.id = v.id", *(f"r.{c} = v.{OLD}{c}" for c in keep)])
+    params = [*params, *ids]
+    changed = f"UPDATE {model._meta.db_table} AS r SET {', '.join(sets)} FROM {source} AS v WHERE {guard}"  # noqa: S608
+    if not is_postgres():
+        with connection.cursor() as cursor:
+            cursor.execute(f"{changed} RETURNING id", params)
+            won = {row[0] for row in cursor.fetchall()}
+        for more in along:
+            insert(more.model, more.columns, [row for row in more.rows if row[0] in won])
+        return won
+    inserts, more_params = _inserts_of_winners([more for more in along if more.rows])
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"UPDATE {model._meta.db_table} AS r SET {', '.join(sets)} FROM {source} AS v "  # noqa: S608
-            f"WHERE {guard} RETURNING {'r.id' if is_postgres() else 'id'}",
-            params,
-        )
+        whole = f"WITH won AS ({changed} RETURNING r.id){inserts} SELECT id FROM won"  # noqa: S608
+        cursor.execute(whole, [*params, *more_params])
         return {row[0] for row in cursor.fetchall()}
+
+
+def _inserts_of_winners(along: Sequence[Along]) -> tuple[str, list[Any]]:
+    """(further parts of a WITH, parameters): all in the one round trip that the update takes. The order stays."""
+    parts, params = "", []
+    for place, more in enumerate(along):
+        table, names = more.model._meta.db_table, ", ".join(more.columns)
+        source, rows = values(more.model, more.columns, more.rows)
+        chosen = f"SELECT {names} FROM {source} AS v WHERE {more.columns[0]} = ANY(ARRAY(SELECT id FROM won))"  # noqa: S608
+        parts += f", along{place} AS (INSERT INTO {table} ({names}) {chosen})"
+        params += rows
+    return parts, params
 
 
 def select(
@@ -214,11 +246,24 @@ def select(
     sql = f"SELECT {', '.join(columns)} FROM {model._meta.db_table} WHERE {where}{lock}"  # noqa: S608
     with connection.cursor() as cursor:
         cursor.execute(sql, [write_time(p) if isinstance(p, datetime) else p for p in params])
-        return _read(model, columns, cursor)
+        return read_rows(model, columns, cursor.fetchall())
 
 
-def _read(model: type[models.Model], columns: Sequence[str], cursor: CursorWrapper) -> list[tuple[Any, ...]]:
-    found: list[tuple[Any, ...]] = cursor.fetchall()
+def select_one(
+    model: type[models.Model], columns: Sequence[str], pk: int, *, locked: bool
+) -> tuple[datetime, tuple[Any, ...]] | None:
+    """(the database's clock, a row) in one round trip, or None where there is no such row."""
+    lock = " FOR UPDATE" if locked and is_postgres() else ""
+    row = f"SELECT {', '.join(columns)} FROM {model._meta.db_table} WHERE id = %s{lock}"  # noqa: S608
+    with connection.cursor() as cursor:
+        # The clock stands outside of what locks, so that it is read when the lock is there.
+        cursor.execute(f"SELECT {clock()}, r.* FROM ({row}) AS r", [pk])  # noqa: S608
+        found = cursor.fetchone()
+    return (read_time(found[0]), read_rows(model, columns, [found[1:]])[0]) if found else None
+
+
+def read_rows(model: type[models.Model], columns: Sequence[str], found: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Rows as the driver gave them, with Python's values: SQLite knows no times and no booleans."""
     if is_postgres():
         return found
     readers = _readers(model, tuple(columns))
@@ -235,9 +280,9 @@ def _readers(model: type[models.Model], columns: tuple[str, ...]) -> tuple[Calla
     )
 
 
-def any_of(ids: Iterable[int]) -> tuple[str, list[Any]]:
-    """(condition on id, parameters) that holds for the given ids."""
+def any_of(ids: Iterable[int], column: str = "id") -> tuple[str, list[Any]]:
+    """(condition on a column, parameters) that holds for the given ids."""
     wanted = sorted(ids)
     if is_postgres():
-        return "id = ANY(%s)", [wanted]
-    return "id IN (SELECT value FROM json_each(%s))", [json.dumps(wanted)]
+        return f"{column} = ANY(%s)", [wanted]
+    return f"{column} IN (SELECT value FROM json_each(%s))", [json.dumps(wanted)]  # noqa: S608
