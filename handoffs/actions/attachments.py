@@ -14,6 +14,14 @@ from handoffs.errors import RecordPurged, UnfitAttachment
 from handoffs.models import Attachment, Record, sql
 
 MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,48}/[a-z0-9][a-z0-9!#$&^_.+-]{0,48}\Z")
+# How files begin that browsers draw by themselves: what calls itself one of these has to be one.
+BEGINNINGS: dict[str, tuple[bytes, ...]] = {
+    "image/png": (b"\x89PNG",),
+    "image/jpeg": (b"\xff\xd8\xff",),
+    "image/gif": (b"GIF87a", b"GIF89a"),
+    "image/webp": (b"RIFF",),
+    "application/pdf": (b"%PDF-",),
+}
 MOST = 100  # attachments of one record
 _UNFIT = re.compile(r"[\x00-\x1f\x7f/\\]")
 
@@ -43,7 +51,7 @@ def attach(*, record: Record, what: File | Link, actor: str) -> tuple[Attachment
     """(the attachment, whether it is new): the same bytes are kept once.
 
     Raises:
-        UnfitAttachment: too large, too many, or with a name or a media type that is none.
+        UnfitAttachment: too large, too many, with a name or a media type that is none, or not of its media type.
         RecordPurged: the record's bodies were erased.
     """
     locked = Record.objects.select_for_update(of=("self",)).only("pk", "purged_at").get(pk=record.pk)
@@ -83,6 +91,9 @@ def _require_fit(what: File | Link) -> None:
         raise UnfitAttachment(_("A media type is needed, like application/pdf."))
     if isinstance(what, File):
         _require_fit_content(what.content)
+        beginnings = BEGINNINGS.get(what.media_type)
+        if beginnings and not what.content[:1024].lstrip().startswith(beginnings):
+            raise UnfitAttachment(_("The file is not what its media type %(type)s says.") % {"type": what.media_type})
 
 
 def _require_fit_content(content: bytes) -> None:

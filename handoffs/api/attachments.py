@@ -11,13 +11,13 @@ from pydantic import Field
 from handoffs import conf
 from handoffs.actions import attachments
 from handoffs.actions.attachments import File
-from handoffs.api import presenting
+from handoffs.api import parts, presenting
 from handoffs.api.auth import caller, record_for
 from handoffs.api.describing import RecordId, contract_body, reads, writes
 from handoffs.api.envelopes import read_as
 from handoffs.api.idempotency import once
 from handoffs.api.problems import Problem, reply_of
-from handoffs.api.replies import Reply, reply
+from handoffs.api.replies import Json, Reply, reply
 from handoffs.api.schemas import AttachmentOut
 from handoffs.contracts import Contract
 from handoffs.evidence import Link
@@ -26,8 +26,10 @@ from handoffs.scopes import Verb
 
 router = Router(tags=["attachments"])
 HERE = "/records/{record_id}/attachments"
-# What a browser may show by itself; everything else is only downloaded, as bytes.
-HARMLESS = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "text/plain", "application/pdf"})
+# What runs nothing in any browser keeps its type; HTML, SVG, XML, PDF and the rest go out as bytes.
+HARMLESS = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "text/plain"})
+FILE: Json = {"type": "string", "format": "binary"}
+FORM: Json = {"type": "object", "properties": {"file": FILE}, "required": ["file"]}
 FileName = Annotated[str, Field(min_length=1, max_length=255)]
 
 
@@ -49,18 +51,30 @@ class LinkSent(Contract):
         {200: AttachmentOut, 201: AttachmentOut},
         {
             "required": True,
-            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+            "content": {"application/octet-stream": {"schema": FILE}, parts.MULTIPART: {"schema": FORM}},
         },
     ),
 )
-def upload(request: HttpRequest, record_id: RecordId, name: FileName) -> HttpResponse:
-    """The body is the file, its Content-Type the file's. The same bytes again are answered as before (200)."""
+def upload(request: HttpRequest, record_id: RecordId, name: FileName | None = None) -> HttpResponse:
+    """The body is the file, its Content-Type the file's and `name` its name; or a form (`multipart/form-data`) with one
+    part `file`, which says both itself. The same bytes again are answered as before (200). A file has to be what its
+    type says, if that is one that browsers draw (PNG, JPEG, GIF, WebP, PDF)."""
 
     def act(raw: bytes) -> Reply:
         record = record_for(request, Verb.ATTACH, record_id)
-        return _attached(record, File(name, request.content_type or "", raw), caller(request).actor)
+        return _attached(record, _file(request, raw, name), caller(request).actor)
 
-    return once(request, act, media_types=None, allowed=conf.get("MAX_ATTACHMENT"))
+    allowed = conf.get("MAX_ATTACHMENT") + (parts.FRAME if parts.is_form(request) else 0)
+    return once(request, act, media_types=None, allowed=allowed)
+
+
+def _file(request: HttpRequest, raw: bytes, name: str | None) -> File:
+    if parts.is_form(request):
+        part = parts.only_file(request, raw)
+        return File(name or part.name, part.media_type, part.content)
+    if name is None:
+        raise Problem("invalid_parameter", "The address needs the file's name: ?name=order.pdf")
+    return File(name, request.content_type or "", raw)
 
 
 @router.post(

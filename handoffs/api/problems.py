@@ -57,6 +57,8 @@ CODES: dict[str, tuple[int, str]] = {
     "unstorable_character": (400, "NUL, or half of a surrogate pair."),
     "too_deep": (400, "The body is nested too deeply."),
     "incomplete_body": (400, "The connection ended before the body did."),
+    "invalid_form": (400, "The multipart/form-data can't be read, or has not exactly one file."),
+    "bad_request": (400, "The Host header names a host that this site does not have, or the request is malformed."),
     "invalid_idempotency_key": (400, "An Idempotency-Key has 1 to 255 visible ASCII characters."),
     "unauthorized": (401, "The token is missing, unknown, expired or revoked. Sessions and ?token= are not accepted."),
     "not_allowed": (403, "The token's scopes do not allow this here."),
@@ -83,6 +85,7 @@ CODES: dict[str, tuple[int, str]] = {
     "unfit_attachment": (422, "An attachment is a file within the limit, or a link by http or https."),
     "declaration": (422, "What was declared can't work; the sentence says why."),
     "rate_limited": (429, "Too many requests; Retry-After says how many seconds to wait."),
+    "internal_error": (500, "A fault on our side; nothing was kept of the request. Repeat it with the same key."),
     "unavailable": (503, "The database is busy or away; repeat the request."),
 }  # fmt: skip
 

@@ -7,7 +7,7 @@ from functools import cache, wraps
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern
+from django.urls import URLPattern, get_script_prefix
 from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, ValidationError
@@ -53,6 +53,15 @@ def invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
 
 def not_found(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
     return problem(404, "not_found", "There is nothing at this address.").response()
+
+
+def failed(request: HttpRequest, status: int) -> HttpResponse | None:
+    """The answer to an agent whose request fell through before or after a view; None where a page was asked for."""
+    path, here = request.path, f"{get_script_prefix()}api/"
+    if not path.startswith(here) or path.startswith(f"{here}docs/"):
+        return None
+    code = {400: "bad_request", 503: "unavailable"}.get(status, "internal_error")
+    return problem(status, code, "", {"Retry-After": "2"} if status == 503 else {}).response()
 
 
 def urls() -> list[URLPattern]:

@@ -10,6 +10,8 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
+from handoffs.api import v1
+
 
 def refused(
     request: HttpRequest, status: int, detail: str = "", back_url: str = "", back_word: str = ""
@@ -26,7 +28,7 @@ def bad_cursor(request: HttpRequest, first_url: str) -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return refused(request, 400)
+    return v1.failed(request, 400) or refused(request, 400)
 
 
 def permission_denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -41,6 +43,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """Made without the database and without what every page's frame needs: that may be what broke."""
     away = isinstance(sys.exc_info()[1], OperationalError)
     status = 503 if away else 500
+    if (told := v1.failed(request, status)) is not None:
+        return told
     response = HttpResponse(render_to_string(f"{status}.html", {"request": request}), status=status)
     if away:
         response["Retry-After"] = "30"
