@@ -13,11 +13,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from handoffs import conf
-from handoffs.models import Comment, Endpoint, Escalation, OutboxRow, Queue, Record, sql
+from handoffs.asks import FLOW as ASKS
+from handoffs.models import Comment, Endpoint, Escalation, OutboxRow, Queue, Record, StepResult, sql
 from handoffs.models.outbox import new_id
-from handoffs.states import Told
+from handoffs.states import Kind, Outcome, Resolution, Told
 
 Person = Any  # AUTH_USER_MODEL
+LONGEST_ANSWER = 50_000  # characters that go out with an event; a longer one is fetched
 COLUMNS = (
     "uid", "event", "fault", "queue_id", "record_id", "escalation_id", "endpoint_id", "to_owner", "people", "data",
     "happened_at", "available_at",
@@ -26,7 +28,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """One thing to be told. `data` holds ids and codes, and never what a body says.
+    """One thing to be told. `data` holds ids and codes, and, but for answers, never what a body says.
 
     It goes to every endpoint that wants the event (or to `endpoint` alone), to whoever answers for the queue
     (`to_owner`), and to `people` (ids). A person is told things of the same `fault` as one.
@@ -108,9 +110,23 @@ def resolved(escalation: Escalation, by: Person) -> None:
     more = {"resolution": escalation.resolution, "close_reason": escalation.close_reason, "by": by.get_username()}
     if escalation.resolved_at is None:
         raise ValueError("only a resolved escalation is told as one")
-    tell(
-        about(Told.RESOLVED, escalation, escalation.resolved_at, more, delay=timedelta(seconds=conf.get("UNDO"))),
-    )
+    at, delay = escalation.resolved_at, timedelta(seconds=conf.get("UNDO"))
+    tellings = [about(Told.RESOLVED, escalation, at, more, delay=delay)]
+    if escalation.resolution == Resolution.ANSWER and (escalation.flow == ASKS or escalation.kind == Kind.ASKED):
+        tellings.append(about(Told.ANSWERED, escalation, at, _answered(escalation, by), delay=delay))
+    tell(*tellings)
+
+
+def _answered(escalation: Escalation, by: Person) -> dict[str, Any]:
+    """What a person answered, who and when: the one thing written by people that leaves here, for who asked for it."""
+    given = StepResult.objects.filter(record=escalation.record_id, outcome=Outcome.ANSWERED, superseded=False)
+    text = given.order_by("-pk").values_list("output", flat=True).first() or "null"
+    answer = json.loads(text) if len(text) <= LONGEST_ANSWER else None
+    return {
+        "answer": answer["answer"] if isinstance(answer, dict) and escalation.flow == ASKS else answer,
+        "answered_by": by.get_full_name() or by.get_username(),
+        "answered_at": escalation.resolved_at.isoformat() if escalation.resolved_at else None,
+    }
 
 
 def about(event: Told, escalation: Escalation, at: datetime, more: Mapping[str, Any], **how: Any) -> Telling:
@@ -128,7 +144,8 @@ def about(event: Told, escalation: Escalation, at: datetime, more: Mapping[str, 
 
 def take_back(escalation: Escalation) -> None:
     """A verdict was undone before it was told."""
-    untold = OutboxRow.objects.filter(escalation_id=escalation.pk, event=Told.RESOLVED, spread_at__isnull=True)
+    events = [Told.RESOLVED, Told.ANSWERED]
+    untold = OutboxRow.objects.filter(escalation_id=escalation.pk, event__in=events, spread_at__isnull=True)
     untold.filter(record=escalation.record_id).delete()
 
 

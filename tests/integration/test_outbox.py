@@ -12,8 +12,11 @@ from standardwebhooks import Webhook
 
 from handoffs import sender
 from handoffs.actions import deliveries, endings, endpoints, escalations, outbox, queues, spreading, verdicts
+from handoffs.actions.records import Asked, Opening, open_record
 from handoffs.actions.verdicts import Seen
+from handoffs.bodies import body_digest
 from handoffs.errors import UnfitEndpoint
+from handoffs.flows import get_flow
 from handoffs.models import Alert, AuditEntry, Delivery, Endpoint, Escalation, Notice, OutboxRow, sql
 from tests.cast import opened, waiting, work
 from tests.pages import refused
@@ -95,6 +98,41 @@ def test_rows_of_a_record_can_be_forgotten(cast):
     spreading.spread()
     outbox.forget([escalation.record_id])
     assert (OutboxRow.objects.count(), Notice.objects.count()) == (0, 0)
+
+
+def ask(cast, text='{"answer": "yes"}'):
+    asked = b'{"queue": "approvals", "question": "Refund?"}'
+    made = open_record(
+        flow=get_flow("asks"), opening=Opening(asked, asked=Asked("approvals", "Refund?")), actor="agent:a"
+    )
+    found = Escalation.objects.get(record=made.record_id)
+    seen = Seen(found.version, body_digest(found.record.payload))
+    return verdicts.answer(escalation_id=found.pk, by=cast.bob, seen=seen, text=text)
+
+
+def test_an_answer_is_told_with_who_gave_it_and_when(cast, receiver):
+    made = endpoint(cast, receiver, events="ask.answered")
+    answered = ask(cast)
+    sender.tell_all()
+    assert told(receiver) == ["ask.answered"]
+    head, body = receiver.came[0]
+    data = Webhook(made.secret).verify(body, head)["data"]
+    assert (data["record"], data["answer"], data["answered_by"]) == (answered.record_id, "yes", "Bob Lind")
+    assert data["answered_at"] == answered.resolved_at.isoformat()
+
+
+def test_an_answer_too_long_for_a_webhook_is_left_to_be_fetched(cast, monkeypatch):
+    monkeypatch.setattr(outbox, "LONGEST_ANSWER", 5)
+    ask(cast)
+    assert OutboxRow.objects.get(event="ask.answered").facts["answer"] is None
+
+
+def test_an_answer_that_is_taken_back_is_not_told(cast, settings):
+    settings.HANDOFFS_UNDO = 10.0
+    answered = ask(cast)
+    assert events()[-2:] == ["escalation.resolved", "ask.answered"]
+    endings.undo(escalation_id=answered.pk, by=cast.bob)
+    assert events() == ["escalation.opened"]
 
 
 # --- webhooks --------------------------------------------------------------------------------------------------------
