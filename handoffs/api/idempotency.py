@@ -16,6 +16,7 @@ from handoffs.api.auth import caller
 from handoffs.api.limits import TooLarge
 from handoffs.api.problems import Problem, reply_of
 from handoffs.api.replies import JSON, Reply
+from handoffs.crashpoints import reach
 from handoffs.errors import KeyRunning
 from handoffs.models import IdempotencyKey
 
@@ -57,11 +58,15 @@ def once(
 def _carry_out(request: HttpRequest, raw: bytes, act: Callable[[bytes], Reply]) -> Reply:
     key = request.headers.get("Idempotency-Key")
     if key is None:
-        return act(raw)
+        reply = act(raw)
+        reach("before_reply")
+        return reply
     if not (1 <= len(key) <= 255 and all("!" <= character <= "~" for character in key)):
         raise Problem("invalid_idempotency_key")
     try:
-        return _keyed(request, key, raw, act)
+        reply = _keyed(request, key, raw, act)
+        reach("before_reply")
+        return reply
     except KeyRunning:
         raise Problem("idempotency_key_running", headers={"Retry-After": "1"}) from None
     except OperationalError as error:
@@ -78,6 +83,7 @@ def _keyed(request: HttpRequest, key: str, raw: bytes, act: Callable[[bytes], Re
         return _again(row, fingerprint)
     reply = _act_or_refuse(raw, act)
     idempotency.store_answer(row=row, status=reply.status, headers=json.dumps(dict(reply.headers)), body=reply.body)
+    reach("in_answer")
     return reply
 
 
