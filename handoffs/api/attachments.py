@@ -51,7 +51,10 @@ class LinkSent(Contract):
         {200: AttachmentOut, 201: AttachmentOut},
         {
             "required": True,
-            "content": {"application/octet-stream": {"schema": FILE}, parts.MULTIPART: {"schema": FORM}},
+            "content": {
+                "application/octet-stream": {"schema": FILE},
+                parts.MULTIPART: {"schema": FORM, "example": {"file": "%PDF-1.7 …"}},
+            },
         },
     ),
 )
