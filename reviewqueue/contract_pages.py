@@ -11,11 +11,13 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from handoffs import strict_json
 from handoffs.actions.contracts import contracts_of, name_of
 from handoffs.contracts import Contract, Violation, check, contract_hash, from_flaws, schema
 from handoffs.insight import contract_use
+from handoffs.insight.compatibility import Compatibility, classify
 from handoffs.insight.contract_use import Place, Tally
 from handoffs.insight.versions import Field, fields
 from handoffs.models import ContractVersion
@@ -24,6 +26,13 @@ from reviewqueue.charts import ABSENT, written
 from reviewqueue.dashboard import inbox_url, seam_text
 from reviewqueue.desk import Desk
 
+_CHANGES: dict[Compatibility, Any] = {
+    Compatibility.SAME: gettext_lazy("same schema, other rules in code"),
+    Compatibility.BOTH: gettext_lazy("compatible"),
+    Compatibility.FOR_PRODUCERS: gettext_lazy("compatible for producers"),
+    Compatibility.FOR_CONSUMERS: gettext_lazy("compatible for consumers"),
+    Compatibility.NEITHER: gettext_lazy("breaking"),
+}
 SOON, LATER = timedelta(days=7), timedelta(days=30)
 
 
@@ -66,6 +75,13 @@ class Known:
     def hashes(self) -> set[str]:
         declared = {contract_hash(self.contract)} if self.contract else set()
         return declared | {version.hash for version in self.versions}
+
+    @property
+    def history(self) -> list[tuple[ContractVersion, str]]:
+        """(version, whom the change to it can break): newest first, the first version without a word."""
+        older = [*(json.loads(version.schema) for version in self.versions[1:]), None]
+        pairs = zip(self.versions, older, strict=True)
+        return [(v, _CHANGES[classify(before, json.loads(v.schema))] if before else "") for v, before in pairs]
 
     @property
     def url(self) -> str:

@@ -56,7 +56,7 @@ def flow(*, receives: type[Contract] = Priced, run: Any = book, **changes: Any) 
     ]
     example = Intake('{"number":"A-1","quantity":2}')
     said = {"intake": Order, "steps": steps, "escalate_to": QUEUE, "examples": [example]}
-    return Flow("faulty", **said | changes)
+    return Flow(changes.pop("name", "faulty"), **said | changes)
 
 
 @dataclass(frozen=True)

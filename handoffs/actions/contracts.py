@@ -12,6 +12,7 @@ from django.db.models import Max
 
 from handoffs.contracts import Contract, contract_hash, schema
 from handoffs.flows import Flow
+from handoffs.insight.compatibility import Compatibility, classify
 from handoffs.models import ContractVersion, sql
 
 
@@ -47,6 +48,13 @@ def store_versions(contracts: Iterable[type[Contract]]) -> list[Version]:
     """
     at = sql.now()
     return [_store(contract, at) for contract in contracts]
+
+
+def change_of(version: Version) -> Compatibility | None:
+    """What a version does to both sides, against the one before it; None for the first."""
+    known = ContractVersion.objects.filter(name=version.name, version__in=[version.number - 1, version.number])
+    schemas = [json.loads(text) for text in known.order_by("version").values_list("schema", flat=True)]
+    return classify(*schemas) if len(schemas) > 1 else None
 
 
 def _store(contract: type[Contract], at: datetime) -> Version:

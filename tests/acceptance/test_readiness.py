@@ -14,9 +14,11 @@ from handoffs.drill.report import as_data, as_junit
 from handoffs.drill.run import Drill
 from handoffs.models import Alert, DrillRun, sql
 from handoffs.reconcile import reconcile
+from tests.agents import Agent
 from tests.cast import document, fresh, opened, work
 from tests.faulty_flows import coercing, flow
 
+PLACES = [("inbox",), ("flow", "faulty"), ("flows",)]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -127,3 +129,34 @@ def test_check_and_doctor_say_which_flows_are_held(cast, gate, settings):
     assert doctor.readiness().is_well
     hints = {found.hint for found in check_readiness(None, databases=["default"])}
     assert hints == {"It starts all the same: HANDOFFS_REQUIRE_DRILL is off."}
+
+
+def test_that_a_flow_is_not_ready_stands_in_inbox_map_list_and_api(client, cast, gate):
+    made = flows.register(flow())
+    client.force_login(cast.alice)
+    agent = Agent()
+
+    def told():
+        pages = [client.get(reverse(name, args=words)).content.decode() for name, *words in PLACES]
+        found = {each["name"]: each for each in agent.get("flows").json["flows"]}["faulty"]
+        return ["faulty" in page and "Not ready" in page for page in pages], (found["ready"], found["held"])
+
+    for other in ("orders", "tickets", "invoices"):
+        object.__setattr__(flows.get_flow(other), "require_drill", False)
+    try:
+        assert told() == ([True, True, True], (False, True))
+        drilled(made)
+        assert told() == ([False, False, False], (True, False))
+    finally:
+        for other in ("orders", "tickets", "invoices"):
+            object.__setattr__(flows.get_flow(other), "require_drill", True)
+
+
+def test_doctor_counts_neither_the_built_in_flow_nor_those_that_opt_out(cast):
+    from handoffs import asks, doctor
+
+    flows.register(asks.asks) if "asks" not in flows.declared() else None
+    flows.register(flow(require_drill=False))
+    found = doctor.readiness()
+    assert not any("asks" in reason for reason in found.details)
+    assert "Starts without a drill, as its code says: faulty." in found.sentence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from handoffs.actions.contracts import contracts_of, store_versions
+from handoffs.actions.contracts import change_of, contracts_of, store_versions
 from handoffs.flows import declared
 from handoffs.management.plain import PlainCommand
 
@@ -21,7 +21,8 @@ class Command(PlainCommand):
         versions = store_versions(contracts_of(declared().values()))
         new = [version for version in versions if version.created]
         for version in new:
-            self.stdout.write(f"{version.name}: version {version.number}")
+            change = change_of(version)
+            self.stdout.write(f"{version.name}: version {version.number}" + (f", {change}" if change else ""))
         if not versions:
             self.stdout.write("No flow is declared, so there is no contract.")
         elif not new:
