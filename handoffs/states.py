@@ -199,6 +199,7 @@ class Outcome(StrEnum):
 class BatchVerb(StrEnum):
     """What can be done to many escalations at once."""
 
+    FIX = "fix"  # the same change to each body
     RETRY = "retry"
     APPROVE = "approve"
     CLOSE = "close"

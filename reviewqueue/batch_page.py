@@ -15,8 +15,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from handoffs.actions import batches
-from handoffs.actions.batch_gate import JUDGED
+from handoffs.actions.batch_gate import JUDGED, JUDGED_VERBS
 from handoffs.actions.escalations import people_of
+from handoffs.exact_json import parse, write
 from handoffs.models import Batch, BatchItem, Escalation, Queue
 from handoffs.states import BatchState, BatchVerb, ItemState
 from reviewqueue import labels
@@ -27,8 +28,10 @@ from reviewqueue.escalation_page import snoozes
 from reviewqueue.exports import Cells, Table, times
 from reviewqueue.filters import TITLES, EscalationFilter
 from reviewqueue.paging import Order
+from reviewqueue.visible import cut, visible
 
 EXAMPLES: Final = 3
+LONGEST: Final = 300  # characters of a value
 BY_TURN: Final = Order("turn", ("pk",))
 TONES: Final = {"done": "is-good", "failed": "is-fault", "skipped": "is-unsure", "waiting": "", "stopped": ""}
 ICONS: Final = {"done": "check", "failed": "cross", "skipped": "info", "waiting": "clock", "stopped": "cross"}
@@ -132,9 +135,16 @@ class BatchPage:
         return ", ".join(said)
 
     @property
+    def changes(self) -> list[tuple[str, str]]:
+        """(pointer, new value as JSON) of what a fix does to each; empty where it takes the field out."""
+        operations = parse(self.batch.chosen.get("patch", "[]"))
+        shown = [(each["path"], write(each["value"]) if "value" in each else "") for each in operations]
+        return [(visible(pointer) or "/", visible(cut(value, LONGEST))) for pointer, value in shown]
+
+    @property
     def unjudged(self) -> int:
         """How many bodies the preview did not look at."""
-        return max(0, self.batch.total - JUDGED) if self.verb in {BatchVerb.RETRY, BatchVerb.APPROVE} else 0
+        return max(0, self.batch.total - JUDGED) if self.verb in JUDGED_VERBS else 0
 
     @cached_property
     def failing(self) -> list[Group]:

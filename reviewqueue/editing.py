@@ -17,6 +17,7 @@ from handoffs.contracts import Contract, Violation
 from handoffs.exact_json import Unreadable, parse, write
 from handoffs.states import Resolution, Side
 from reviewqueue.case import Case
+from reviewqueue.repairing import repaired
 from reviewqueue.schema_fields import shape_of
 from reviewqueue.schema_forms import SchemaForm
 from reviewqueue.schema_leaves import sentence
@@ -112,6 +113,8 @@ class Editor:
         data = self.data or {}
         if data.get("op") == "fence" and self.fenced is not None:
             return self.fenced
+        if data.get("op") == "repair" and self.repaired is not None:
+            return self.repaired
         if data.get("op") == "json" and "body" not in data:
             as_fields = Editor(self.case, self.verb, self.side, data)
             return as_fields.text if as_fields.form and not as_fields.problems else self._laid_out
@@ -141,6 +144,11 @@ class Editor:
         """What a Markdown fence in an unreadable body holds, if it holds JSON."""
         found = _FENCE.search(self._laid_out) if not self.is_readable else None
         return found[1] if found and _is_json(found[1]) else None
+
+    @cached_property
+    def repaired(self) -> str | None:
+        """A guess at what an unreadable body was meant to be. Only a suggestion: taken, it is this person's edit."""
+        return None if self.is_readable or self.fenced is not None else repaired(self._laid_out)
 
     # --- both --------------------------------------------------------------------------------------------------------
 

@@ -56,6 +56,7 @@ ALERTS = {
 }
 
 BATCH_VERBS = {
+    BatchVerb.FIX: _("Fix"),
     BatchVerb.RETRY: _("Retry"),
     BatchVerb.APPROVE: _("Approve"),
     BatchVerb.CLOSE: _("Close"),
@@ -64,6 +65,7 @@ BATCH_VERBS = {
     BatchVerb.SNOOZE: _("Snooze"),
 }
 BATCH_DONE = {
+    BatchVerb.FIX: _("%(n)d fixed"),
     BatchVerb.RETRY: _("%(n)d retried"),
     BatchVerb.APPROVE: _("%(n)d approved"),
     BatchVerb.CLOSE: _("%(n)d closed"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from django.utils.translation import gettext as _
 
 from handoffs.exact_json import ABSENT, Value
-from reviewqueue import schema_leaves
+from reviewqueue import schema_leaves, zoned
 from reviewqueue.schema_fields import Sort
 from reviewqueue.schema_leaves import Blank, Typed
 from reviewqueue.schema_nodes import SHOWN_VALUE, Node
@@ -57,6 +57,11 @@ class Leaf(Node):
     @property
     def input_mode(self) -> str:
         return {Sort.INTEGER: "numeric", Sort.NUMBER: "decimal", Sort.DECIMAL: "decimal"}.get(self.shape.sort, "")
+
+    @property
+    def zone(self) -> str:
+        """Where the time is read, of a date with a time; empty for any other field."""
+        return zoned.zone_name() if self.shape.sort is Sort.DATETIME and zoned.is_local(self.sent) else ""
 
     @property
     def rows(self) -> int:

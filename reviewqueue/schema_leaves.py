@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from handoffs import strict_json
 from handoffs.exact_json import ABSENT, Number, Value, parse, write
+from reviewqueue import zoned
 from reviewqueue.schema_fields import LONG, Shape, Sort, is_of
 
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -68,6 +69,8 @@ def shown(shape: Shape, sent: Value) -> str:
         return token(sent) if shape.sort is Sort.CHOICE and sent is None and shape.nullable else ""
     if shape.sort is Sort.CHOICE:
         return token(sent)
+    if shape.sort is Sort.DATETIME:
+        return _holdable(zoned.shown(sent))
     return _holdable(str(sent))
 
 
@@ -115,7 +118,10 @@ def read(shape: Shape, sent: Value, typed: Typed, blank: Blank = Blank()) -> Rea
         return _read_json(text) if text.strip() else Read(ABSENT)
     if not text:
         return Read(_emptied(shape, sent, typed.empty, blank))
-    return Read(_value_of(shape, sent, text))
+    try:
+        return Read(_value_of(shape, sent, text))
+    except zoned.NoSuchTime as problem:
+        return Read(ABSENT, [str(problem)])
 
 
 def _chosen(shape: Shape, sent: Value, text: str) -> Value:
@@ -140,6 +146,8 @@ def _value_of(shape: Shape, sent: Value, text: str) -> Value:
         return Number(text) if _NUMBER.fullmatch(text) else text
     if shape.sort is Sort.DECIMAL:
         return Number(text) if isinstance(sent, Number) and _is_exact(text) else text
+    if shape.sort is Sort.DATETIME:
+        return zoned.read(text, sent)
     return _unpictured(text, sent) if isinstance(sent, str) else text
 
 

@@ -5,31 +5,35 @@ The verdict judges again when its turn comes; what is said here is how things st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
 from handoffs.actions.escalations import Person, actor_of, is_held_by_another, who_was_first
 from handoffs.actions.judging import body_of, judge_body, open_for, violations_now
 from handoffs.actions.plans import Plan, seam_name
+from handoffs.bodies import same
 from handoffs.contracts import Violation
-from handoffs.errors import UnknownFlow, UnknownStep
+from handoffs.errors import NothingChanged, PatchDoesNotFit, UnknownFlow, UnknownStep
 from handoffs.flows import Flow, get_flow
 from handoffs.models import Escalation, Queue
 from handoffs.models.moves import COLUMNS, RecordRow
+from handoffs.patching import patched
 from handoffs.states import INTAKE, BatchVerb, ItemState, Kind, Resolution, Side
 
 JUDGED: Final = 1000  # items whose bodies a preview holds against their contracts; the others in their turn
 CHUNK: Final = 100  # escalations, with their bodies, in memory at once
 VERDICTS: Final = {
+    BatchVerb.FIX: Resolution.FIX,
     BatchVerb.RETRY: Resolution.RETRY,
     BatchVerb.APPROVE: Resolution.APPROVE,
     BatchVerb.CLOSE: Resolution.CLOSE,
 }
 # Where the step as it stands is not run again: which step to go back to is a decision of its own.
+JUDGED_VERBS: Final = frozenset({BatchVerb.FIX, BatchVerb.RETRY, BatchVerb.APPROVE})
 ONE_BY_ONE: Final = frozenset({Kind.REVIEW, Kind.STRANDED, Kind.REOPENED})
 
 
@@ -45,13 +49,15 @@ class Finding:
     fingerprint: str = ""
 
 
-def foresee(ids: list[int], *, verb: BatchVerb, by: Person, now: datetime) -> Iterator[Finding]:
+def foresee(
+    ids: list[int], *, verb: BatchVerb, by: Person, now: datetime, choice: Mapping[str, Any]
+) -> Iterator[Finding]:
     """A finding for each escalation that the person may see, in the order of the ids."""
     queues = Queue.objects.decidable_by(by)
     decidable = set(queues.values_list("pk", flat=True))
     for first in range(0, len(ids), CHUNK):
         wanted = ids[first : first + CHUNK]
-        gate = _Gate(verb, by, now, decidable, judges=first < JUDGED)
+        gate = _Gate(verb, by, now, decidable, first < JUDGED, choice)
         found = Escalation.objects.visible_to(by).filter(pk__in=wanted)
         related = ["record", "assignee", *(["result"] if gate.judges_bodies else [])]
         rows = {e.pk: e for e in found.select_related(*related).defer(*gate.not_read)}
@@ -65,10 +71,11 @@ class _Gate:
     now: datetime
     decidable: set[int]
     judges: bool
+    choice: Mapping[str, Any]
 
     @property
     def judges_bodies(self) -> bool:
-        return self.judges and self.verb in {BatchVerb.RETRY, BatchVerb.APPROVE}
+        return self.judges and self.verb in JUDGED_VERBS
 
     @property
     def not_read(self) -> list[str]:
@@ -94,6 +101,8 @@ class _Gate:
         verdict = VERDICTS.get(self.verb)
         if verdict is not None and verdict not in open_for(escalation):
             return "not_offered", _("It stopped in a way that this does not decide.")
+        if self.verb is BatchVerb.FIX and self.choice.get("side") != escalation.side:
+            return "other_side", _("It is another of its bodies that a fix edits.")
         if self.verb is BatchVerb.RETRY and Kind(escalation.kind) in ONE_BY_ONE:
             return "one_by_one", _("It has to go back to a step before: decide it by itself.")
         return None
@@ -102,7 +111,7 @@ class _Gate:
         try:
             flow = get_flow(escalation.record.flow)
             found = self._broken(escalation, flow) if self.judges_bodies else ("", ())
-        except (UnknownFlow, UnknownStep) as error:
+        except (UnknownFlow, UnknownStep, PatchDoesNotFit, NothingChanged) as error:
             return Finding(escalation.pk, escalation.version, ItemState.FAILED, error.code, str(error))
         seam, violations = found
         if not violations:
@@ -121,10 +130,27 @@ class _Gate:
         if self.verb is BatchVerb.RETRY:
             side = Side.INTAKE if step is None else Side.RECEIVES
             return seam_name(flow, step, side), violations_now(row, plan, side)
+        if self.verb is BatchVerb.FIX:
+            side = Side(escalation.side)
+            return seam_name(flow, step, side), judge_body(plan, side, fixed(escalation, row, self.choice)).violations
         if escalation.kind == Kind.REOPENED:
             return "", ()
         output = body_of(escalation, row, Side.RETURNS)
         return seam_name(flow, step, Side.RETURNS), judge_body(plan, Side.RETURNS, output).violations
+
+
+def fixed(escalation: Escalation, row: Any, choice: Mapping[str, Any]) -> str:
+    """The body of an escalation with the chosen change.
+
+    Raises:
+        PatchDoesNotFit: it has nothing at a place where the patch changes something.
+        NothingChanged: it is so already.
+    """
+    before = body_of(escalation, row, Side(choice["side"]))
+    after = patched(before, choice["patch"])
+    if same(before, after):
+        raise NothingChanged
+    return after
 
 
 def said_of(violations: Iterable[Violation]) -> str:

@@ -20,14 +20,14 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from handoffs.actions import audit, escalations, verdicts
-from handoffs.actions.batch_gate import said_of
+from handoffs.actions.batch_gate import fixed, said_of
 from handoffs.actions.batches import counts_of
 from handoffs.actions.escalations import Person, actor_of
 from handoffs.actions.verdicts import Seen
 from handoffs.crashpoints import reach
 from handoffs.errors import ContractBroken, HandoffsError, LostRace, NotAllowed, TransitionNotAllowed
-from handoffs.models import Batch, BatchItem, Queue, Record, sql
-from handoffs.states import BatchState, BatchVerb, ItemState
+from handoffs.models import Batch, BatchItem, Escalation, Queue, Record, sql
+from handoffs.states import BatchState, BatchVerb, ItemState, Side
 
 logger = logging.getLogger(__name__)
 LEFT: Final = (LostRace, NotAllowed, TransitionNotAllowed)  # somebody else's doing: it is left as it is
@@ -138,7 +138,15 @@ def _snooze(item: BatchItem, by: Person, chosen: Chosen) -> object:
     return escalations.snooze(escalation_id=item.escalation_id, by=by, until=until, version=item.version)
 
 
+def _fix(item: BatchItem, by: Person, chosen: Chosen) -> object:
+    escalation = Escalation.objects.select_related("record", "result").get(pk=item.escalation_id)
+    body = fixed(escalation, escalation.record, chosen)
+    side = Side(chosen["side"])
+    return verdicts.fix(escalation_id=escalation.pk, by=by, seen=_seen(item), body=body, side=side)
+
+
 ACTS: Final[dict[BatchVerb, Act]] = {
+    BatchVerb.FIX: _fix,
     BatchVerb.RETRY: _retry,
     BatchVerb.APPROVE: _approve,
     BatchVerb.CLOSE: _close,

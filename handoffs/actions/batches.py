@@ -6,8 +6,9 @@ Nothing here decides; `batch_work` does, one item after the other, through the s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from types import MappingProxyType
 from typing import Any, Final
 
 from django.db import transaction
@@ -16,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from handoffs import conf, dispatch
 from handoffs.actions import audit
-from handoffs.actions.batch_gate import foresee
+from handoffs.actions.batch_gate import Finding, foresee
 from handoffs.actions.escalations import Person, actor_of
 from handoffs.engine import as_json
 from handoffs.errors import NotAllowed, ReasonRequired, TransitionNotAllowed
@@ -29,15 +30,22 @@ AGAIN: Final = (ItemState.FAILED.value, ItemState.SKIPPED.value, ItemState.STOPP
 
 
 def draft(
-    *, verb: BatchVerb, by: Person, escalations: Sequence[int], query: str = "", origin: Batch | None = None
+    *,
+    verb: BatchVerb,
+    by: Person,
+    escalations: Sequence[int],
+    query: str = "",
+    origin: Batch | None = None,
+    choice: Mapping[str, Any] = MappingProxyType({}),
 ) -> Batch:
     """Freeze a choice of escalations, with what would become of each now. Nothing is decided yet.
 
-    At most `BULK` are taken, in the order given; what the person may not see is noted as missing.
+    At most `BULK` are taken, in the order given; what the person may not see is noted as missing. A fix has its `side`
+    and its `patch` chosen from the start, since the preview judges what they make of each body.
     """
     now, limit = sql.now(), int(conf.get("BULK"))
     ids = list(dict.fromkeys(escalations))
-    findings = list(foresee(ids[:limit], verb=verb, by=by, now=now))
+    findings = list(foresee(ids[:limit], verb=verb, by=by, now=now, choice=choice))
     seen = {finding.escalation_id for finding in findings}
     missing = [pk for pk in ids[:limit] if pk not in seen][:MISSING_KEPT]
     with transaction.atomic():
@@ -47,25 +55,26 @@ def draft(
             by=by,
             origin=origin,
             query=query,
+            choice=as_json(dict(choice)),
             missing=as_json(missing),
             total=len(findings),
             is_cut=len(ids) > limit,
             made_at=now,
         )
-        items = [
-            BatchItem(
-                batch=batch,
-                escalation_id=finding.escalation_id,
-                version=finding.version,
-                state=finding.state.value,
-                code=finding.code,
-                sentence=finding.sentence,
-                fingerprint=finding.fingerprint,
-            )
-            for finding in findings
-        ]
-        BatchItem.objects.bulk_create(items, batch_size=500)
+        BatchItem.objects.bulk_create([_item(batch, finding) for finding in findings], batch_size=500)
     return batch
+
+
+def _item(batch: Batch, finding: Finding) -> BatchItem:
+    return BatchItem(
+        batch=batch,
+        escalation_id=finding.escalation_id,
+        version=finding.version,
+        state=finding.state.value,
+        code=finding.code,
+        sentence=finding.sentence,
+        fingerprint=finding.fingerprint,
+    )
 
 
 @transaction.atomic
@@ -84,10 +93,12 @@ def begin(*, batch: Batch, by: Person, choice: dict[str, Any]) -> bool:
     if needed and not choice.get(needed):
         raise ReasonRequired
     now = sql.now()
-    values = {"state": BatchState.RUNNING.value, "begun_at": now, "choice": as_json(choice)}
+    values = {"state": BatchState.RUNNING.value, "begun_at": now, "choice": as_json(batch.chosen | choice)}
     if not Batch.objects.filter(pk=batch.pk, state=BatchState.DRAFT).update(**values):
         return False
-    kept = {name: value for name, value in choice.items() if name != "note"}  # free text stays where it can be erased
+    kept = {
+        name: value for name, value in choice.items() if name != "note"
+    }  # what people typed stays where it can be erased
     facts = {"verb": batch.verb, "items": counts_of(batch), "query": batch.query} | kept
     audit.note(actor=actor_of(by), action="batch_begun", subject=batch.label, after=facts)
     dispatch.ring_after_commit(dispatch.first_job_queue())
@@ -123,7 +134,9 @@ def again(*, batch: Batch, by: Person) -> Batch:
     """A new draft of those that were not done, as they are now."""
     left = BatchItem.objects.filter(batch=batch, state__in=AGAIN).order_by("pk")
     ids = list(left.values_list("escalation_id", flat=True))
-    return draft(verb=BatchVerb(batch.verb), by=by, escalations=ids, query=batch.query, origin=batch)
+    return draft(
+        verb=BatchVerb(batch.verb), by=by, escalations=ids, query=batch.query, origin=batch, choice=batch.chosen
+    )
 
 
 def counts_of(batch: Batch) -> dict[str, int]:

@@ -39,7 +39,7 @@ class Batch(models.Model):
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="batches")
     origin = models.ForeignKey("self", models.SET_NULL, null=True, related_name="+", help_text="tried again from there")
     query = models.TextField(blank=True, help_text="the view in which it was chosen, as in its address")
-    choice = models.TextField(default="{}", help_text="reason, note, queue, person, until")
+    choice = models.TextField(default="{}", help_text="reason, note, queue, person, until; side and patch")
     missing = models.TextField(default="[]", help_text="numbers that were asked for and not found")
     total = models.PositiveIntegerField(default=0)
     is_cut = models.BooleanField(default=False, help_text="more were chosen than one batch takes")

@@ -38,7 +38,7 @@ def choose(request: HttpRequest) -> HttpResponse:
     """Freeze what is ticked, or all that the view of this address holds, and show what would become of it."""
     desk = desk_of(request)
     address = Address.of(reverse("inbox"), request.GET, EscalationFilter.keys())
-    if request.POST.get("verb") not in set(BatchVerb):
+    if request.POST.get("verb") not in set(BatchVerb) - {BatchVerb.FIX}:  # a fix begins at the form of one of them
         return refused(request, 400, _("Choose what to do with them."), str(address))
     ids = chosen_ids(request, narrowed(desk, request.GET))
     if not ids:

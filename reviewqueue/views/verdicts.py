@@ -22,6 +22,7 @@ from reviewqueue.deciding import decide, seen_by
 from reviewqueue.decisions import Decisions
 from reviewqueue.editing import Editor, posted_editor
 from reviewqueue.escalation_page import Refusal, note_look, show
+from reviewqueue.grouping import same_to_all
 from reviewqueue.place import Place
 from reviewqueue.views.errors import refused
 
@@ -135,6 +136,8 @@ def _edited(request: HttpRequest, editor: Editor, act: Callable[[], object]) -> 
         return show(request, case, editor=editor.judged())
     if editor.problems:
         return show(request, case, editor=editor, status=422)
+    if request.POST.get("then") == "same":
+        return same_to_all(request, editor)
     if request.POST.get("then") == "check":
         checked = editor.judged()
         good = Refusal(_("Every field holds the contract"), panel="checked")

@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import Field
 
+from handoffs import exact_json
 from handoffs.contracts import Carried, Contract, check
 from handoffs.exact_json import Number, Unreadable
 from handoffs.states import Side
-from reviewqueue import exact_json
 from reviewqueue.schema_fields import Sort, shape_of
 from reviewqueue.schema_forms import FIELDS, SchemaForm
 
