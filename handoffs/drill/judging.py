@@ -88,7 +88,7 @@ def _judge(contract: type[Contract], made: Iterable[Mutant], code: str, anyway: 
     with watched_writes() as writes:
         for mutant in made:
             checked = check(contract, mutant.body.decode("utf-8", "surrogatepass"), side=Side.RECEIVES)
-            if {violation.rule for violation in checked.violations} == {"validator_failed"}:
+            if checked.violations and {v.rule for v in checked.violations} <= {"validator_failed", "invariant_failed"}:
                 holes.append(Hole(mutant, "validator_broke"))
             elif {(violation.pointer, violation.rule) for violation in checked.violations} - anyway:
                 refused.append(mutant)
