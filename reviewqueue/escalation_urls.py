@@ -8,6 +8,7 @@ from reviewqueue.views import attachments, batches, claims, escalations, readine
 
 one_escalation: list[URLPattern | URLResolver] = [
     path("", escalations.escalation, name="escalation"),
+    path("preview/", escalations.preview, name="escalation-preview"),
     path("fix/", verdicts.fix, name="escalation-fix"),
     path("approve/", verdicts.approve, name="escalation-approve"),
     path("answer/", verdicts.answer, name="escalation-answer"),

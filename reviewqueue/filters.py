@@ -28,7 +28,7 @@ from reviewqueue.durations import read_span
 from reviewqueue.models import User
 from reviewqueue.paging import Order
 from reviewqueue.requests import midnight, start_of_day
-from reviewqueue.searching import LONGEST_WORD, Places, holding
+from reviewqueue.searching import LONGEST_WORD, Places, bound, holding
 
 VIEWS = {
     "mine": _("Mine"),
@@ -140,7 +140,18 @@ class ListFilter(FilterSet, Generic[M]):
     def filter_queryset(self, queryset: QuerySet[M]) -> QuerySet[M]:
         found: QuerySet[M] = super().filter_queryset(queryset)
         # Last, so that the other filters have narrowed what is searched.
-        return holding(found, self.order, self.said("q"), self.places) if self.said("q") else found
+        text = self.said("q")
+        return holding(found, self.order, text, self.places, is_open=self.is_open) if text else found
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is a list of what waits for a decision."""
+        return False
+
+    @property
+    def searched(self) -> int | None:
+        """In how many rows the words are looked for; None: in all, or there are none to look for."""
+        return bound(self.said("q"), is_open=self.is_open) if self.said("q") else None
 
     def leave(self, rows: QuerySet[M], name: str, value: str) -> QuerySet[M]:
         return rows
@@ -181,6 +192,7 @@ class EscalationFilter(ListFilter[Escalation]):
     since = DateFilter(method="not_before", label=_("Since"), validators=DAYS)
     until = DateFilter(method="not_after", label=_("Until"), validators=DAYS)
     sort = only(SORTS, label=_("Sorted by"))
+    group = only({"1": _("what stopped them")}, label=_("Grouped by"))
 
     def __init__(
         self,
@@ -198,6 +210,10 @@ class EscalationFilter(ListFilter[Escalation]):
         names = [(person.username, person.display_name) for person in people]
         self.filters["age_gt"].extra["widget"] = forms.Select(choices=_ages(query.get("age_gt", "")))
         self.offer("assignee", [(NOBODY, str(_("nobody yet"))), *names])
+
+    @property
+    def is_open(self) -> bool:
+        return self.view_name not in {"decided", "any"}
 
     @property
     def view_name(self) -> str:

@@ -13,12 +13,11 @@ from django.utils.translation import gettext as _
 from reviewqueue.addresses import Address
 from reviewqueue.filters import ListFilter
 from reviewqueue.paging import Page, page
-from reviewqueue.searching import SEARCHED, reference
 
 M = TypeVar("M", bound=Model)
 PLACE = "after"
 # Chosen elsewhere than among the filters: in the side, in the head of a column.
-NOT_CHIPS = frozenset({"view", "sort"})
+NOT_CHIPS = frozenset({"view", "sort", "group"})
 # Chosen by a link to the list only: on as a chip, but in no menu.
 LINKED = frozenset({"same", "since", "until", "resolution"})
 
@@ -52,11 +51,11 @@ class Listing(Generic[M]):
     @property
     def note(self) -> str:
         """How far a search looks; empty where there is none, or it is by number."""
-        text = self.found.said("q") or ""
-        if not text or ((said := reference(text)) and said[0]):
+        searched = self.found.searched
+        if searched is None:
             return ""
         return _("Words are looked for in the first %(rows)s of a view; numbers and whole ids in all of it.") % {
-            "rows": number_format(SEARCHED, force_grouping=True)
+            "rows": number_format(searched, force_grouping=True)
         }
 
     @property

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from django.db.models import QuerySet
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from handoffs import titles
 from handoffs.errors import UnknownFlow
@@ -29,21 +30,26 @@ HEAVY = ("payload", "answer", "salt", "head")
 class InboxRow:
     """An escalation in a list.
 
-    `holding` is how its holder has it: "reviewing", "assigned" or "yours", and "" if nobody has. `decision` and `wakes`
-    are empty where there is none, and where it is not snoozed.
+    `holding` is how `whose` has it: "reviewing", "assigned" or "yours", "decided" where it is, and "" if nobody has.
+    `decision` and `wakes` are empty where there is none, and where it is not snoozed.
     """
 
     escalation: Escalation
+    label: str
+    title: str
     url: str
+    place: str
     waiting: str
     due: str
     is_late: bool
-    holder: User | None
+    whose: str
+    initials: str
     holding: str
     is_sure_shown: bool
     decision: str
     wakes: str
     columns: list[tuple[str, str]]
+    preview_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +89,27 @@ def listed_records(rows: QuerySet[Record]) -> QuerySet[Record]:
 def inbox_row(escalation: Escalation, user: User, now: datetime, address: Address) -> InboxRow:
     """One row of the inbox, as `user` sees it at `now` in the view at `address`."""
     holding = _holding(escalation, user, now)
+    person = escalation.resolved_by or (escalation.assignee if holding else None)
+    owner = _("owner %(name)s") % {"name": escalation.queue.owner.display_name}
     late = not escalation.is_resolved and escalation.due_at < now
     left = escalation.due_at - now
     return InboxRow(
         escalation=escalation,
+        label=escalation.label,
+        title=str(escalation.record),
         url=escalation_url(escalation.pk, address),
+        place=f"{escalation.queue}, {owner}",
         waiting=in_words(now - escalation.opened_at),
-        due=in_words(left) if late else ahead(left),
+        due=_("overdue %(words)s") % {"words": in_words(left)} if late else _("due %(words)s") % {"words": ahead(left)},
         is_late=late,
-        holder=escalation.assignee if holding else None,
-        holding=holding,
+        whose=person.display_name if person else "",
+        initials=person.initials if person else "",
+        holding="decided" if escalation.resolved_by else holding,
         is_sure_shown=escalation.confidence is not None or escalation.kind in JUDGED,
         decision=_decision(escalation, now),
         wakes=_wakes(escalation, now),
         columns=shown_columns(escalation.record),
+        preview_url=f"{reverse('escalation-preview', args=[escalation.pk])}?{urlencode({'from': address.query})}",
     )
 
 

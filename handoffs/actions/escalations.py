@@ -23,7 +23,7 @@ from handoffs.actions.plans import Plan
 from handoffs.actions.writing import carry_out
 from handoffs.errors import LostRace, NotAllowed, TransitionNotAllowed
 from handoffs.flows import get_flow
-from handoffs.models import Comment, Escalation, Membership, Queue, Record, sql
+from handoffs.models import Comment, Escalation, Membership, Queue, Record, StepResult, sql
 from handoffs.models.escalations import EscalationQuerySet
 from handoffs.models.moves import lock
 from handoffs.states import ESCALATION_TRANSITIONS, EscalationEvent, EscalationState, Event, Role
@@ -94,6 +94,9 @@ def change(held: Held, event: EscalationEvent, **values: Any) -> None:
     values = {"state": new.value, "version": F("version") + 1} | values
     if not Escalation.objects.filter(pk=escalation.pk, version=escalation.version, state=state).update(**values):
         raise LostRace(who_was_first(escalation))
+    if escalation.result_id is not None and event in {EscalationEvent.RESOLVE, EscalationEvent.UNDO}:
+        awaits = event is EscalationEvent.UNDO
+        StepResult.objects.filter(pk=escalation.result_id).update(awaits=awaits)
 
 
 def is_held_by_another(escalation: Escalation, person: Person, now: datetime) -> bool:

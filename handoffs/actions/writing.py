@@ -36,6 +36,7 @@ RESULT = {
     "message": "",
     "patch": "[]",
     "superseded": False,
+    "awaits": False,
 }
 ESCALATION = {
     "record_id": None,
@@ -66,6 +67,7 @@ ESCALATION = {
     "came_from": "",
     "before": "{}",
 }
+RESULT_OF_ESCALATION = list(ESCALATION).index("result_id")
 VIOLATION_COLUMNS = (
     "record_id", "escalation_id", "attempt", "flow", "step", "seam", "side", "pointer", "rule", "expected", "received",
     "sentence", "fingerprint", "contract_hash", "producer", "found_at",
@@ -126,6 +128,8 @@ def _write_escalations(plans: Sequence[Plan]) -> None:
             values["due_at"] = plan.at + queues[values["queue_id"]].due_within
         values["result_id"] = values.get("result_id") or results.get(plan.row.id)
         rows.append([values.get(c, default) for c, default in ESCALATION.items()])
+    if about := [str(row[RESULT_OF_ESCALATION]) for row in rows if row[RESULT_OF_ESCALATION] is not None]:
+        StepResult.objects.filter(pk__in=about).update(awaits=True)
     sql.insert(Escalation, tuple(ESCALATION), rows)
     opened = Escalation.objects.unresolved().filter(record__in=[p.row.id for p in plans])
     ids = dict(opened.values_list("record_id", "pk"))

@@ -148,6 +148,7 @@ class StepResult(models.Model):
     message = models.TextField(blank=True)
     patch = models.TextField(default="[]", help_text="a person's change as JSON Patch")
     superseded = models.BooleanField(default=False, help_text="undone, or before a step that runs anew")
+    awaits = models.BooleanField(default=False, help_text="an unresolved escalation is about it: its text is indexed")
 
     objects = StepResultQuerySet.as_manager()
 

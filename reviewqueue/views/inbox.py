@@ -15,12 +15,14 @@ from django.views.decorators.http import require_POST, require_safe
 from handoffs.actions import escalations
 from handoffs.models import Alert, Escalation, Record
 from handoffs.models.escalations import EscalationQuerySet
+from handoffs.states import Kind
 from reviewqueue import unready
 from reviewqueue.addresses import Address
 from reviewqueue.counting import shown, tally
 from reviewqueue.desk import Desk, beating, deciders, desk_of, whom_to_ask
 from reviewqueue.durations import in_words
 from reviewqueue.filters import SORTS, TITLES, EscalationFilter, in_view
+from reviewqueue.groups import groups
 from reviewqueue.listing import Listing, listing, tidied
 from reviewqueue.paging import BadCursor
 from reviewqueue.rows import AlertRow, alert_rows, escalation_url, inbox_row, listed_escalations
@@ -47,7 +49,9 @@ def inbox(request: HttpRequest) -> HttpResponse:
         seen = listing(request, found, listed_escalations(found.rows))
     except BadCursor:
         return bad_cursor(request, reverse("inbox"))
-    context = _list(desk, seen) | _counts(desk, seen) | {"alerts": _alerts(desk)}
+    context = _list(desk, seen) | _counts(desk, seen) | {"alerts": _alerts(desk), "groups": None}
+    if found.said("group") and seen.page.rows:
+        context["groups"] = groups(found, seen.address, desk.now)
     return render(request, "inbox.html", context)
 
 
@@ -87,6 +91,7 @@ def _list(desk: Desk, seen: Listing[Escalation]) -> dict[str, Any]:
         "ticks": desk.decides and found.view_name not in NOT_TICKED,
         "bulk_url": f"{reverse('escalation-bulk')}?{seen.address.query}",
         "take_url": f"{reverse('inbox-next')}?{seen.address.query}",
+        "group_url": str(seen.address.set("group", "" if found.said("group") else "1")),
         "sort": found.said("sort") or "urgent",
         "sort_url": str(seen.address.set("sort", "" if by_due else "due")),
         "sorted_by": SORTS.get(found.order.name, ""),
@@ -100,11 +105,19 @@ def _counts(desk: Desk, seen: Listing[Escalation]) -> dict[str, Any]:
         visible = Escalation.objects.visible_to(desk.user)
         wanted |= {"records": Record.objects.visible_to(desk.user)}
         wanted |= {name: in_view(visible, name, desk.user, desk.now) for name in ("unassigned", "decided")}
-    counts = tally(desk.user, **wanted)
+    by_kind = (
+        {} if seen.is_narrowed or not seen.page.rows else {f"kind_{k}": seen.found.rows.filter(kind=k) for k in Kind}
+    )
+    counts = tally(desk.user, **wanted, **by_kind)
     waiting_since = [queue.oldest for queue in desk.queues if queue.oldest]  # type: ignore[attr-defined]
     return {
         "counts": {name: shown(count) for name, count in counts.items()},
         "count": counts["found"],
+        "kinds": [
+            (kind, shown(n), str(seen.address.set("kind", kind)))
+            for kind in Kind
+            if (n := counts.get(f"kind_{kind}", 0))
+        ],
         "has_records": bool(seen.page.rows or counts["records"]),
         "oldest": in_words(desk.now - min(waiting_since)) if waiting_since else "",
         "watched": desk.queues if len(desk.queues) <= WATCHED_SHOWN else [],

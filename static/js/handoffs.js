@@ -162,6 +162,7 @@
     setTimeout(() => { delete form.dataset.sent; }, 5000);
   });
   addEventListener("beforeunload", (event) => { if (unsaved) event.preventDefault(); });
+  on("htmx:beforeRequest", (event) => { if (!visible(event.detail.target)) event.preventDefault(); });   // a pane that is not shown asks for nothing
   on("htmx:afterSettle", (event) => arrive(event.target));
   arrive(document);
 })();

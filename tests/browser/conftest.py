@@ -25,6 +25,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+ABORTED = ("htmx:sendAbort", "htmx:afterRequest")  # what htmx says of a request that a new page ends
 PATIENCE = 30_000  # milliseconds; machines are shared and slow at times
 
 
@@ -49,8 +50,11 @@ class Visitor:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
 
     def _listen(self, message: Any) -> None:
-        # A page that is refused on purpose (403, 404, 409, 422) is logged by the browser too: no fault of a page.
-        if message.type in {"error", "warning"} and "the server responded with a status of 4" not in message.text:
+        # A page that is refused on purpose (403, 404, 409, 422) is logged by the browser too. So is a part of a page
+        # that was still asked for when one went elsewhere: no fault of a page.
+        refused = "the server responded with a status of 4" in message.text
+        expected = refused or message.text.startswith(ABORTED)
+        if message.type in {"error", "warning"} and not expected:
             self.complaints.append(message.text)
 
     def log_in(self, name: str) -> Page:

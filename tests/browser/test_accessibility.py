@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from handoffs.actions import batches
+from handoffs.states import BatchVerb
+from reviewqueue import saved_views
 from tests.cast import document, opened, work
 from tests.sample_flows import Draft, Result, behaviour
 
@@ -20,9 +23,21 @@ def addresses(cast):
     unsure = opened(document("A-9"))
     work()
     escalations = [f"/escalations/{record.escalations.get().pk}/" for record in (refused, large, unsure)]
+    previews = [_batch(cast.bob, verb, refused, large) for verb in (BatchVerb.CLOSE, BatchVerb.RETRY)]
+    done = _batch(cast.bob, BatchVerb.ASSIGN, unsure)
+    batches.begin(batch=done, by=cast.bob, choice={"person": "bob"})
+    work()
+    running = _batch(cast.bob, BatchVerb.SNOOZE, unsure)
+    batches.begin(batch=running, by=cast.bob, choice={"until": "2040-01-01T00:00+00:00"})
+    saved_views.save(by=cast.bob, title="Refusals", query="kind=refused", queue=None)
     return [
         "/inbox/",
         "/inbox/?kind=nope",
+        "/inbox/?group=1",
+        "/inbox/?kind=refused&sort=due",
+        "/views/",
+        "/batches/",
+        *[f"/batches/{batch.pk}/" for batch in (*previews, done, running)],
         *escalations,
         f"/records/{refused.pk}/",
         "/records/",
@@ -35,6 +50,11 @@ def addresses(cast):
         "/accounts/profile/",
         "/nothing-here/",
     ]
+
+
+def _batch(by, verb, *records):
+    ids = [record.escalations.get().pk for record in records]
+    return batches.draft(verb=verb, by=by, escalations=ids)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

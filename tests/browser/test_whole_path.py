@@ -85,3 +85,69 @@ def test_keys_alone_take_an_item_and_approve_it(cast, visit):
     page.keyboard.press("z")
     page.wait_for_function("() => !document.querySelector('[data-toast], .toast')")
     assert fresh(record).status == "escalated"
+
+
+# --- many at once ----------------------------------------------------------------------------------------------------
+
+
+def three_refused():
+    for number in range(3):
+        opened(document(f"B-{number}", order=""))
+    work()
+    return list(Escalation.objects.order_by("pk"))
+
+
+def closed_now():
+    work()
+    return Escalation.objects.decided().count()
+
+
+@pytest.mark.parametrize("javascript", [True, False], ids=["script", "no-script"])
+def test_ticked_rows_are_looked_at_and_closed_at_once(cast, visit, javascript):
+    first, second, _third = three_refused()
+    page = visit(javascript=javascript).log_in("bob")
+    assert not page.get_by_role("button", name="Close", exact=False).first.is_visible()
+    for escalation in (first, second):
+        page.get_by_label(f"Tick {escalation.label}").check()
+    page.locator(".selection-bar").get_by_role("button", name="Close").click()
+    page.get_by_text("2 pass").wait_for()
+    page.get_by_label("Reason").select_option("Duplicate")
+    page.get_by_role("button", name="Close 2").click()
+    page.wait_for_url(re.compile(r"/batches/\d+/$"))
+    assert closed_now() == 2
+    page.get_by_role("heading", name="2 closed, 0 skipped").wait_for()  # by itself with script, by a refresh without
+
+
+def test_keys_alone_tick_rows_and_snooze_them(cast, visit):
+    three_refused()
+    page = visit().log_in("bob")
+    for key in ("j", "x", "j", "x", "h"):
+        page.keyboard.press(key)
+    page.wait_for_url(re.compile(r"/batches/\d+/$"))
+    page.get_by_text("2 pass").wait_for()
+    page.get_by_role("button", name="for 1 h").focus()
+    page.keyboard.press("Enter")
+    page.get_by_text("0 of 2").wait_for()
+    work()
+    page.get_by_text("2 snoozed, 0 skipped").first.wait_for()
+
+
+def test_a_draft_is_kept_by_a_key_and_is_there_again(cast, visit):
+    escalation = three_refused()[0]
+    page = visit().log_in("bob")
+    page.goto(f"/escalations/{escalation.pk}/")
+    field = page.locator("[name$='/purchase_order']").first
+    field.fill("PO-half")
+    field.press("Control+s")
+    page.get_by_text("Your draft, saved just now.").wait_for()
+    assert page.locator("[name$='/purchase_order']").first.input_value() == "PO-half"
+
+
+def test_the_row_one_stands_on_is_shown_beside_the_list(cast, visit):
+    first = three_refused()[0]
+    page = visit().log_in("bob")
+    page.keyboard.press("j")
+    page.locator("#preview").get_by_text(first.label).wait_for()
+    narrow = visit(width=900).log_in("bob")
+    narrow.keyboard.press("j")
+    assert not narrow.locator("#preview").is_visible()

@@ -6,9 +6,10 @@ import ast
 from pathlib import Path
 
 import pytest
+from django.contrib.staticfiles import finders
 
 ROOT = Path(__file__).resolve().parents[2]
-FUNCTION, VIEW, MODULE, TEMPLATE, SCRIPT = 40, 25, 300, 150, 8_000
+FUNCTION, VIEW, MODULE, TEMPLATE, SCRIPT, ALL_SCRIPT = 40, 25, 300, 150, 8_000, 70_000
 SOURCES = [
     path
     for folder in ("handoffs", "reviewqueue", "examples")
@@ -46,3 +47,11 @@ def test_templates_stay_within_their_budget(path):
 
 def test_our_own_script_stays_small():
     assert sum(p.stat().st_size for p in (ROOT / "static").rglob("*.js")) < SCRIPT
+
+
+def test_all_the_script_of_a_page_stays_small():
+    """Ours and htmx, as they are served: nothing else is loaded."""
+    htmx = finders.find("django_htmx/htmx-2.min.js")
+    own = [p.stat().st_size for p in (ROOT / "static").rglob("*.js")]
+    assert Path(htmx).stat().st_size + sum(own) < ALL_SCRIPT
+    assert (ROOT / "templates" / "base.html").read_text().count("<script ") == 1
