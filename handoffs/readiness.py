@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
+from django.db.models import Max
+
 from handoffs import conf
 from handoffs.contracts import Contract, contract_hash
 from handoffs.flows import Flow
@@ -60,10 +62,9 @@ def fingerprint(flow: Flow) -> str:
 def why_not_all(flows: Iterable[Flow]) -> dict[str, str]:
     """Why each flow is not ready, by name, "" where it is: one query for all of them."""
     known = {flow.name: flow for flow in flows}
-    runs = DrillRun.objects.filter(flow__in=known, step="").newest_first().values_list("flow", "verdict", "fingerprint")
-    last: dict[str, tuple[str, str]] = {}
-    for name, verdict, seen in runs:
-        last.setdefault(name, (verdict, seen))
+    newest = DrillRun.objects.filter(flow__in=known, step="").values("flow").annotate(last=Max("pk")).values("last")
+    runs = DrillRun.objects.filter(pk__in=newest).values_list("flow", "verdict", "fingerprint")
+    last = {name: (verdict, seen) for name, verdict, seen in runs}
     return {name: _why_not(flow, last.get(name)) for name, flow in known.items()}
 
 
@@ -95,26 +96,29 @@ def _why_not(flow: Flow, last: tuple[str, str] | None) -> str:
     return "" if verdict == "ready" else f"The last drill of {flow.name} was not green."
 
 
-class _Held:
-    """What this process believes about which flows are held, and since when."""
+class _Believed:
+    """What this process believes about which flows are not ready, and until when."""
 
     def __init__(self) -> None:
-        self.names: frozenset[str] = frozenset()
+        self.reasons: dict[str, str] = {}
         self.until = 0.0
 
 
-_held = _Held()
+_believed = _Believed()
+
+
+def unready_flows() -> dict[str, str]:
+    """Why, by name, of the flows that ask for a drill and are not ready; read anew at most every few seconds."""
+    if time.monotonic() >= _believed.until:
+        asked = [flow for flow in registered() if flow.require_drill]
+        _believed.reasons = {name: why for name, why in why_not_all(asked).items() if why} if asked else {}
+        _believed.until = time.monotonic() + FRESH
+    return _believed.reasons
 
 
 def held_flows() -> frozenset[str]:
-    """The names of the flows whose starts are held; read anew at most every few seconds."""
-    if not conf.get("REQUIRE_DRILL"):
-        return frozenset()
-    if time.monotonic() >= _held.until:
-        asked = [flow for flow in registered() if flow.require_drill]
-        _held.names = frozenset(name for name, why in why_not_all(asked).items() if why)
-        _held.until = time.monotonic() + FRESH
-    return _held.names
+    """The names of the flows whose starts are held."""
+    return frozenset(unready_flows()) if conf.get("REQUIRE_DRILL") else frozenset()
 
 
 def is_held(flow: Flow) -> bool:
@@ -124,7 +128,7 @@ def is_held(flow: Flow) -> bool:
 
 def forget_held() -> None:
     """Read anew at the next question: after a drill, between two slices of a worker, and between tests."""
-    _held.until = 0.0
+    _believed.until = 0.0
 
 
 def facts_of(flow: Flow) -> dict[str, Any]:

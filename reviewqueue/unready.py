@@ -12,9 +12,9 @@ from handoffs.flows import Flow
 
 
 def unready(flows: Iterable[Flow]) -> dict[str, str]:
-    """Why, by name, of those flows that ask for a drill and are not ready: one query."""
-    asked = [flow for flow in flows if flow.require_drill]
-    return {name: why for name, why in readiness.why_not_all(asked).items() if why} if asked else {}
+    """Why, by name, of those flows that ask for a drill and are not ready."""
+    names = {flow.name for flow in flows}
+    return {name: why for name, why in readiness.unready_flows().items() if name in names}
 
 
 def banners(flows: Iterable[Flow]) -> list[dict[str, str]]:

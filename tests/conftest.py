@@ -82,7 +82,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture(autouse=True)
 def _fresh_flows():
-    from handoffs import flows
+    from handoffs import flows, readiness
     from handoffs.models.queues import forget_queues
     from tests import sample_flows
 
@@ -93,6 +93,7 @@ def _fresh_flows():
     sample_flows.calls.clear()
     sample_flows.behaviour.clear()
     forget_queues()
+    readiness.forget_held()
     yield
     flows.clear()
     for flow in known.values():

@@ -352,10 +352,10 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(bob, cast, query, dja
     many(1)
     worker_is_seen()
     bob.get(INBOX + query)
-    with django_assert_max_num_queries(13) as one:
+    with django_assert_max_num_queries(12) as one:
         assert len(listed(bob.get(INBOX + query))) == 1
     many(49)
-    with django_assert_max_num_queries(13) as fifty:
+    with django_assert_max_num_queries(12) as fifty:
         assert len(listed(bob.get(INBOX + query))) == 50
     assert len(one) == len(fifty)
 
