@@ -70,6 +70,7 @@ def declare() -> Any:
         intake=Given,
         escalate_to="bench",
         steps=[Step("extract", receives=Given, returns=Output, by="agent", confidence=0.9)],
+        require_drill=False,
     )
     create_queue(slug="bench", owner=get_user_model().objects.create_user("bench"))
     return register(flow), Output
