@@ -18,11 +18,17 @@ from handoffs.models import (
     Batch,
     BatchItem,
     ContractVersion,
+    Delivery,
     Draft,
+    DrillCase,
+    Endpoint,
     Escalation,
     Heartbeat,
     IdempotencyKey,
+    MailChoice,
     Membership,
+    Notice,
+    OutboxRow,
     Queue,
     Record,
     StepResult,
@@ -53,6 +59,11 @@ BAD_VALUES = [
     ("begun_unless_draft", Batch, {"state": "running"}),
     ("begun_unless_draft", Batch, {"begun_at": "2026-11-30T00:00Z"}),
     ("batch_item_state", BatchItem, {"state": "odd"}),
+    ("outbox_event", OutboxRow, {"event": "odd"}),
+    ("delivery_state", Delivery, {"state": "odd"}),
+    ("notice_mail", Notice, {"mail": "odd"}),
+    ("mail_when", MailChoice, {"when": "odd"}),
+    ("quiet_from_and_to", MailChoice, {"quiet_from": "22:00"}),
     ("attempt", Record, {"attempt": -1}),
     ("tries_left", Record, {"tries_left": -1}),
     ("queue", Record, {"queue": None}),
@@ -73,6 +84,8 @@ SECOND_ROWS = [
     ("one_idempotency_key", IdempotencyKey, {}),
     ("one_draft", Draft, {}),
     ("once_in_a_batch", BatchItem, {}),
+    ("one_unread_notice", Notice, {}),
+    ("one_drill_case", DrillCase, {}),
     ("", Queue, {}),
     ("", Heartbeat, {}),
     ("", AgentToken, {"name": "other"}),
@@ -96,6 +109,13 @@ def rows(cast):
     drafts.save(escalation_id=waiting(record).pk, by=cast.bob, verb="fix", side="receives", typed={})
     Escalation.objects.update(state="open", assignee=None)
     audit.note(actor="system:test", action="queue.create", subject="q")
+    told = OutboxRow.objects.create(event="escalation.opened", happened_at=now, available_at=now)
+    endpoint = Endpoint.objects.create(name="e", url="https://example.com/")
+    Delivery.objects.create(row=told, endpoint=endpoint, made_at=now)
+    Notice.objects.create(user=cast.bob, event="escalation.opened", mail="off", first_at=now, last_at=now)
+    MailChoice.objects.create(user=cast.bob)
+    case = {"flow": "orders", "step": "check", "side": "receives", "changes": "[]", "digest": "d", "record_id": 1}
+    DrillCase.objects.create(**case, kept_at=now, kept_by="x")
     return record
 
 
