@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import django
+from django.core.exceptions import ImproperlyConfigured
 
 SQLITE_PRAGMAS = (
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA recursive_triggers=ON;"
@@ -50,6 +51,36 @@ def tune_database(database: dict[str, Any]) -> None:
         options |= {"server_side_binding": True, "prepare_threshold": 5}
         database["CONN_MAX_AGE"] = 600
         database["CONN_HEALTH_CHECKS"] = True
+
+
+SMTP_OPTIONS = {
+    "host": "EMAIL_HOST",
+    "port": "EMAIL_PORT",
+    "username": "EMAIL_HOST_USER",
+    "password": "EMAIL_HOST_PASSWORD",
+    "use_tls": "EMAIL_USE_TLS",
+    "use_ssl": "EMAIL_USE_SSL",
+}
+MAIL_TIMEOUT = 10  # seconds: a silent server must not hold all up
+
+
+def mail(parsed: dict[str, Any]) -> dict[str, Any]:
+    """The settings that an EMAIL_URL stands for, as this version of Django wants them.
+
+    Raises:
+        ImproperlyConfigured: nobody knows its scheme.
+    """
+    if "EMAIL_BACKEND" not in parsed:
+        raise ImproperlyConfigured("EMAIL_URL begins with smtp://, submission:// (with STARTTLS) or file://.")
+    timeout = parsed.get("EMAIL_TIMEOUT") or MAIL_TIMEOUT
+    if django.VERSION < (6, 1):
+        return parsed | {"EMAIL_TIMEOUT": timeout}
+    options: dict[str, Any] = {}
+    if parsed["EMAIL_BACKEND"].endswith("smtp.EmailBackend"):
+        options = {name: parsed[old] for name, old in SMTP_OPTIONS.items() if old in parsed} | {"timeout": timeout}
+    elif parsed["EMAIL_BACKEND"].endswith("filebased.EmailBackend"):
+        options = {"file_path": parsed["EMAIL_FILE_PATH"]}
+    return {"MAILERS": {"default": {"BACKEND": parsed["EMAIL_BACKEND"], "OPTIONS": options}}}
 
 
 def job_queues(redis_url: str, names: list[str]) -> dict[str, dict[str, Any]]:

@@ -164,7 +164,6 @@ X_FRAME_OPTIONS = "DENY"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4_000_000
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000
 
-# EMAIL_URL gives all of Django's EMAIL_ settings; without it no mail leaves. A silent server must not hold all up.
-globals().update(_MAIL | {"EMAIL_TIMEOUT": _MAIL.get("EMAIL_TIMEOUT") or 10})
+globals().update(policy.mail(_MAIL))  # without EMAIL_URL no mail leaves
 
 LOGGING = policy.logging(LOG_LEVEL)

@@ -17,7 +17,8 @@ NO_MAIL = "django.core.mail.backends.dummy.EmailBackend"
 
 def is_on() -> bool:
     """Whether this installation sends mail at all."""
-    return settings.EMAIL_BACKEND != NO_MAIL
+    mailers = getattr(settings, "MAILERS", None)  # what Django has instead since 6.1
+    return (mailers["default"]["BACKEND"] if mailers else settings.EMAIL_BACKEND) != NO_MAIL
 
 
 def choice_of(person: Any) -> MailChoice:

@@ -98,7 +98,11 @@ def test_quiet_hours_have_two_ends(alice):
 
 
 def test_an_installation_without_mail_says_so(alice, settings):
-    settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
+    nowhere = "django.core.mail.backends.dummy.EmailBackend"
+    if hasattr(settings, "MAILERS"):
+        settings.MAILERS = {"default": {"BACKEND": nowhere}}
+    else:
+        settings.EMAIL_BACKEND = nowhere
     assert "This installation sends no mail." in main_words(alice.get(MAIL))
 
 

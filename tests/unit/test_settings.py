@@ -6,7 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import dj_email_url
+import django
+import pytest
+
 from handoffs.conf import DEFAULTS
+from reviewqueue import policy
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = (ROOT / "reviewqueue" / "settings.py").read_text()
@@ -48,3 +53,25 @@ def test_an_embedded_installation_keeps_its_key_to_its_owner(tmp_path):
     key = tmp_path / "secret_key"
     assert len(key.read_text()) >= 50
     assert key.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("url", "backend"),
+    [("dummy://", "dummy"), ("submission://u:p@mail.example.org", "smtp"), ("file:///m", "filebased")],
+)
+def test_an_email_url_gives_the_settings_that_this_django_wants(url, backend):
+    given = policy.mail(dj_email_url.parse(url))
+    if django.VERSION < (6, 1):
+        assert (given["EMAIL_BACKEND"].split(".")[-2], given["EMAIL_TIMEOUT"]) == (backend, policy.MAIL_TIMEOUT)
+        return
+    mailer = given["MAILERS"]["default"]
+    assert mailer["BACKEND"].split(".")[-2] == backend
+    at = {"host": "mail.example.org", "port": 587, "username": "u", "password": "p", "use_tls": True, "use_ssl": False}
+    assert mailer["OPTIONS"] == {"smtp": at | {"timeout": 10}, "filebased": {"file_path": "m"}}.get(backend, {})
+
+
+def test_an_email_url_of_an_unknown_kind_is_refused(tmp_path):
+    stopped = start(tmp_path, EMAIL_URL="smtp+tls://u:secret@mail.example.org")
+    assert stopped.returncode != 0
+    assert "EMAIL_URL begins with" in stopped.stderr
+    assert "secret" not in stopped.stderr
