@@ -1,6 +1,6 @@
 """`python -m tests.agent_server`: the site under its real server, in a process that may be killed.
 
-It speaks to the database of the test that starts it, knows the tests' flows, and tells its port in its first line.
+It speaks to the database of the test that starts it, knows the tests' flows, and tells its port in a line of its own.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from handoffs import children
@@ -42,11 +43,16 @@ def running(tmp_path: Any, **environment: str) -> Iterator[tuple[Child, int]]:
     with log.open("wb") as output:
         child = children.start([sys.executable, "-m", "tests.agent_server"], env=env, output=output)
     try:
-        wait_for(lambda: child.poll() is not None or log.read_text().partition("\n")[0].isdecimal())
+        wait_for(lambda: child.poll() is not None or _port_in(log))
         assert child.poll() is None, log.read_text()
-        yield child, int(log.read_text().partition("\n")[0])
+        yield child, _port_in(log)
     finally:
         child.stop(grace=0)
+
+
+def _port_in(log: Path) -> int:
+    """The port that the server told; 0 before that. Warnings may stand around it."""
+    return next((int(line) for line in log.read_text().split("\n")[:-1] if line.isdecimal()), 0)
 
 
 def post(port: int, path: str, raw: bytes, headers: dict[str, str]) -> tuple[int, bytes, dict[str, str]]:
