@@ -80,7 +80,7 @@ class Known:
     def history(self) -> list[tuple[ContractVersion, str]]:
         """(version, whom the change to it can break): newest first, the first version without a word."""
         older = [*(json.loads(version.schema) for version in self.versions[1:]), None]
-        pairs = zip(self.versions, older, strict=True)
+        pairs = zip(self.versions, older, strict=False)  # a contract without versions has no history
         return [(v, _CHANGES[classify(before, json.loads(v.schema))] if before else "") for v, before in pairs]
 
     @property
