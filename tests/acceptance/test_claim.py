@@ -116,6 +116,8 @@ def test_a_look_renews_one_s_own_claim(bob, cast):
 
 def test_every_form_of_the_page_is_protected_and_carries_what_was_seen(bob):
     for found in forms(bob.get(url(refused()))):
-        if found.action.startswith("/escalations/"):
+        if found.action.endswith("/keep/"):  # keeps a case for drills, decides nothing
+            assert "csrfmiddlewaretoken" in found.data
+        elif found.action.startswith("/escalations/"):
             assert found.data["version"] == "0", found.action
             assert "csrfmiddlewaretoken" in found.data

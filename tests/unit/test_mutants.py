@@ -53,7 +53,9 @@ def made(contract, seed="1"):
 def test_a_sample_holds_also_when_it_is_filled(contract):
     plain = sample(Shape.of(contract))
     for value in (plain, enrich(Shape.of(contract), plain)):
-        assert not check(contract, json.dumps(value), side=Side.RETURNS).violations
+        violations = check(contract, json.dumps(value), side=Side.RETURNS).violations
+        # What is made from types alone can't know that sums have to add up: such a contract's flow has examples.
+        assert {violation.rule for violation in violations} <= {"totals_add_up"}
 
 
 @pytest.mark.parametrize("contract", CONTRACTS)
