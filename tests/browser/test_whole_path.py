@@ -145,9 +145,24 @@ def test_a_draft_is_kept_by_a_key_and_is_there_again(cast, visit):
 
 def test_the_row_one_stands_on_is_shown_beside_the_list(cast, visit):
     first = three_refused()[0]
-    page = visit().log_in("bob")
+    page = visit(width=1680).log_in("bob")
     page.keyboard.press("j")
     page.locator("#preview").get_by_text(first.label).wait_for()
-    narrow = visit(width=900).log_in("bob")
+    narrow = visit(width=1440).log_in("bob")
     narrow.keyboard.press("j")
     assert not narrow.locator("#preview").is_visible()
+
+
+CUT_OFF = """[...document.querySelectorAll(".list-box > table")].filter(
+    (table) => table.offsetWidth > table.parentElement.clientWidth + 1
+).length"""
+
+
+def test_no_column_of_a_list_is_cut_off_at_any_width(cast, visit):
+    three_refused()
+    page = visit().log_in("bob")
+    for place in ("/inbox/", "/inbox/?group=1", "/records/", "/queues/"):
+        page.goto(place)
+        for width in (320, 760, 820, 900, 1100, 1280, 1440, 1600, 1920):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate(CUT_OFF) == 0, (place, width)
