@@ -127,8 +127,13 @@ def is_held(flow: Flow) -> bool:
 
 
 def forget_held() -> None:
-    """Read anew at the next question: after a drill, between two slices of a worker, and between tests."""
+    """Read anew at the next question: after a drill, and between two slices of a worker."""
     _believed.until = 0.0
+
+
+def believe(reasons: dict[str, str]) -> None:
+    """Take this for what was read, until `forget_held`: for tests that are not about it."""
+    _believed.reasons, _believed.until = reasons, float("inf")
 
 
 def facts_of(flow: Flow) -> dict[str, Any]:
