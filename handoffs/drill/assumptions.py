@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal, InvalidOperation
 from itertools import combinations, islice
+from math import isfinite
 from typing import Any
 
 from handoffs.contracts import Contract, Violation
@@ -132,11 +133,18 @@ def _others(shape: Shape, value: Any) -> Iterator[Any]:
     if isinstance(value, bool):
         yield not value
     elif isinstance(value, int | float):
-        yield from (other for other in (value + 1, value - 1, -value, value * 10, 0) if other != value)
+        near = (value + 1, value - 1, -value, value * 10, 0)
+        yield from (other for other in (*near, *_ends(forms)) if other != value)
     elif isinstance(value, str):
         yield from _other_texts(value)
     elif isinstance(value, list):
         yield from ([], value[:-1], [*value, *value[:1]])
+
+
+def _ends(forms: Sequence[Shape]) -> Iterator[int]:
+    """The least and the greatest whole number of a range: some rules are broken only there."""
+    for (least, _), (negated, _) in (form.edges() for form in forms if form.kind == "integer"):
+        yield from (int(end) for end in (least, -negated) if isfinite(end))
 
 
 def _other_texts(value: str) -> Iterator[str]:

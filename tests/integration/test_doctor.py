@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 from django.db import OperationalError
 
-from handoffs import doctor, embedded, flows, reconcile
+from handoffs import doctor, embedded, flows, readiness, reconcile
 from handoffs.actions import repairs
 from handoffs.doctor import Finding
 from handoffs.insight.recoverability import lost_records
@@ -133,6 +133,7 @@ def test_owner_who_left_is_named(healthy, cast):
 
 def test_flow_that_is_held_without_a_green_drill_is_named(healthy, settings):
     settings.HANDOFFS_REQUIRE_DRILL = True
+    readiness.forget_held()
     finding = found("readiness")
     assert not finding.is_well
     assert any("was never drilled: manage.py drill" in detail for detail in finding.details)
