@@ -77,6 +77,17 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.skip(reason)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item):
+    """Shows, beside a failure, the end of what the processes of its test logged."""
+    report = yield
+    folder = getattr(item, "funcargs", {}).get("tmp_path")
+    if report.failed and folder is not None:
+        for log in sorted(folder.glob("*log")):
+            report.sections.append((f"the end of {log.name}", log.read_text(errors="replace")[-6000:]))
+    return report
+
+
 # --- the cast, and the flows that tests use --------------------------------------------------------------------------
 
 
