@@ -46,7 +46,6 @@ class Scene:
 def fault_cases(stage: Stage, step: Step, done: Rehearsal, report: SeamReport) -> Iterator[Case]:
     """One case per fault; what can't be tried is noted in the report."""
     if step.by == "human":
-        report.not_applicable |= dict.fromkeys(FAULTS, "a person does the step, and no attempt of code runs")
         return
     for kind, (note, prove) in FAULTS.items():
         with nothing_kept():

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from handoffs.contracts import check
-from handoffs.drill import faults, inputs, outputs, proof
+from handoffs.drill import classes, faults, inputs, outputs, proof
 from handoffs.drill.cases import Case, DrillReport, SeamReport
 from handoffs.drill.examples import Rehearsal, examples_of, rehearse
 from handoffs.drill.judging import Schemas
@@ -90,6 +90,9 @@ class Drill:
         report.cases += self._handed_over(report, producer)
         if consumer is not None:
             report.cases += self._received(report, consumer)
+        if not report.uncovered and (consumer is None or consumer.enforce):
+            whys = classes.not_applicable(report.classes(), producer, consumer)
+            report.not_applicable = whys | report.not_applicable
         return report
 
     def _stopped(self, consumer: Step | None) -> Iterator[Case]:

@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections import Counter
 from contextlib import closing
+from datetime import timedelta
 
 import pytest
 import redis
@@ -114,6 +115,8 @@ def test_case_s03_a_wiped_job_queue_server_costs_nothing(server, bells, parcel_q
 def test_case_t04_a_process_whose_clock_is_a_day_ahead_ends_no_lease(server, parcel_queue):
     ids = parcels_in(*({"number": n} for n in range(5)))
     started = work.claim_ready(job_queue="default", actor="worker:here", limit=5).started
+    in_an_hour = sql.now() + timedelta(hours=1)  # a slow machine ends none of them, a day would end all
+    Record.objects.filter(pk__in=ids).update(lease_expires_at=in_an_hour)
     env = workers.environment(server.url, **WORKER) | {"FAKETIME_DONT_FAKE_MONOTONIC": "1"}
     ahead = ["faketime", "-f", "+1d", *supervisor.command("reconcile", "--once")]
     done = subprocess.run(ahead, env=env, capture_output=True, text=True, timeout=120)
