@@ -15,6 +15,7 @@ from pathlib import Path
 from handoffs import conf
 from handoffs.actions.records import Opened, Opening, open_records
 from handoffs.flows import Flow
+from handoffs.models import Attachment
 
 LARGEST = 100_000_000  # bytes of one file; nothing that a contract or an attachment takes is near it
 HELD = 16_000_000  # bytes of one batch; a batch of large files is a small one
@@ -159,10 +160,20 @@ def _opened(flow: Flow, names: Sequence[str], openings: Sequence[Opening], actor
     if not openings:
         return []
     answers = open_records(flow=flow, openings=openings, actor=actor)
-    return [_taken(name, opened) for name, opened in zip(names, answers, strict=True)]
+    kept = _kept([opened.record_id for opened in answers if opened.conflict])
+    return [_taken(*one, kept) for one in zip(names, openings, answers, strict=True)]
 
 
-def _taken(name: str, opened: Opened) -> Taken:
-    if opened.conflict:
+def _kept(records: Sequence[int]) -> set[tuple[int, str]]:
+    """(record, digest) of every attachment of these records."""
+    held = Attachment.objects.filter(record__in=records) if records else Attachment.objects.none()
+    return set(held.values_list("record", "digest"))
+
+
+def _taken(name: str, opening: Opening, opened: Opened, kept: set[tuple[int, str]]) -> Taken:
+    """A file under another name makes another body, and is the same file: what it brings is attached already."""
+    digests = [_digest(content) for _, _, content in opening.attachments]
+    is_same_file = bool(digests) and all((opened.record_id, digest) in kept for digest in digests)
+    if opened.conflict and not is_same_file:
         return Taken(name, opened.record_id, problem=f"Record {opened.record_id} has the same id, and another body.")
     return Taken(name, opened.record_id, opened.created)

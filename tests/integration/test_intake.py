@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -232,6 +234,12 @@ def read_note(path, raw: bytes) -> Intake:
     return Intake(json.dumps({"text": raw.decode()}), path.name, [(path.name, "text/plain", raw)])
 
 
+def read_scan(path, raw: bytes) -> Intake:
+    """The body names the file, the id is what is in it."""
+    text = json.dumps({"text": path.name})
+    return Intake(text, hashlib.sha256(raw).hexdigest(), [(path.name, "text/plain", raw)])
+
+
 @pytest.fixture
 def notes(cast):
     steps = [Step("file", receives=Note, returns=Note, by="agent")]
@@ -253,6 +261,19 @@ def test_file_that_breaks_the_reader_does_not_stop_the_others(notes, tmp_path):
     code, run = told(tmp_path, flow="notes")
     assert (code, run["opened"]) == (1, 1)
     assert run["records"][0]["problem"] == "The reader of notes failed: ValueError: no note in it"
+
+
+def test_the_same_file_under_another_name_opens_nothing(notes, tmp_path):
+    known = flows.get_flow("notes")
+    flows.clear()
+    flows.register(replace(known, reader=read_scan))
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("Hello")
+    code, run = told(tmp_path, flow="notes")
+    assert (code, run["opened"], run["not_taken_in"]) == (0, 1, 0)
+    (tmp_path / "c.txt").write_text("Hello")
+    code, run = told(tmp_path / "c.txt", flow="notes")
+    assert (code, run["opened"], run["not_taken_in"]) == (0, 0, 0)
 
 
 # --- what it can not do ----------------------------------------------------------------------------------------------
