@@ -9,9 +9,12 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from functools import cached_property
 from typing import overload
+
+from structlog.contextvars import bound_contextvars
 
 from handoffs.actions.starts import Started
 from handoffs.actions.work import Ended, Failure, Finished, heartbeat
@@ -65,7 +68,7 @@ def _run(started: Started) -> Ended:
     assert step.run is not None  # noqa: S101 - a worker's step has code, by declaration
     given = started.value if started.value is not None else json.loads(started.body)
     try:
-        with time_limit(step.timeout):
+        with _named_in_logs(started), time_limit(step.timeout):
             returned = step.run(given, context_of(started))
     except StepTimedOut:
         return timed_out(step)
@@ -76,6 +79,11 @@ def _run(started: Started) -> Ended:
             logger.warning("record %s: %s raised %s", started.record_id, step.name, type(error).__name__[:60])
         return ended_by(error)
     return delivery(returned)
+
+
+def _named_in_logs(started: Started) -> AbstractContextManager[None]:
+    """What the step's own code logs says which attempt it belongs to."""
+    return bound_contextvars(record=started.record_id, step=started.step.name, attempt=started.attempt)
 
 
 def timed_out(step: Step) -> Failure:

@@ -7,8 +7,11 @@ import uuid
 import zoneinfo
 from collections.abc import Callable
 
+import structlog
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone, translation
+
+from handoffs.actions.escalations import actor_of
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -23,6 +26,8 @@ class RequestIdMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         given = request.headers.get("X-Request-ID", "")
         request.request_id = given if REQUEST_ID.fullmatch(given) else uuid.uuid4().hex  # type: ignore[attr-defined]
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request=request.request_id)  # type: ignore[attr-defined]
         response = self.get_response(request)
         response["X-Request-ID"] = request.request_id  # type: ignore[attr-defined]
         return response
@@ -36,6 +41,7 @@ class PreferencesMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.user.is_authenticated:
+            structlog.contextvars.bind_contextvars(actor=actor_of(request.user))
             timezone.activate(zoneinfo.ZoneInfo(request.user.time_zone))
             if request.user.language:
                 translation.activate(request.user.language)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import django
+import structlog
 from django.core.exceptions import ImproperlyConfigured
 
 SQLITE_PRAGMAS = (
@@ -103,12 +104,30 @@ def content_security_policy() -> tuple[list[str], list[str], dict[str, Any]]:
     return ["csp"], ["csp.middleware.CSPMiddleware"], {"CONTENT_SECURITY_POLICY": {"DIRECTIVES": DIRECTIVES}}
 
 
-def logging(level: str) -> dict[str, Any]:
-    """Plain lines on standard error. Bodies are never logged, by any of our modules."""
+LOG_FORMATS = ("line", "json")
+_JSON = {
+    "()": "structlog.stdlib.ProcessorFormatter",
+    "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, structlog.processors.JSONRenderer()],
+    "foreign_pre_chain": [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ],
+}
+
+
+def logging(level: str, form: str) -> dict[str, Any]:
+    """Lines on standard error, plain or as JSON. Bodies are never logged, by any of our modules.
+
+    As JSON a line also says which request it belongs to and who asks, or which record, step and attempt.
+    """
+    line = {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+        "formatters": {"line": _JSON if form == "json" else line},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
         "root": {"handlers": ["stderr"], "level": level},
     }

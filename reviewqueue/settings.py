@@ -37,6 +37,8 @@ SITE_URL = env.str("SITE_URL", "")
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "handoffs@localhost")
 _MAIL = env.dj_email_url("EMAIL_URL", "dummy://")
 LOG_LEVEL = env.str("LOG_LEVEL", "INFO")
+LOG_FORMAT = env.str("LOG_FORMAT", "line", validate=validate.OneOf(policy.LOG_FORMATS))
+METRICS_TOKEN = env.str("METRICS_TOKEN", "")
 JOB_QUEUES = env.list("HANDOFFS_JOB_QUEUES", ["default"])
 # The product's own limits and times: HANDOFFS_<NAME>, with the defaults of handoffs.conf.
 for _name, _default in conf.DEFAULTS.items():
@@ -154,8 +156,8 @@ CSRF_FAILURE_VIEW = "reviewqueue.views.errors.csrf_failure"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_SSL_REDIRECT = HTTPS
-# A load balancer asks these by plain HTTP, from inside.
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+# A load balancer and a monitor ask these by plain HTTP, from inside.
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
@@ -166,4 +168,4 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000
 
 globals().update(policy.mail(_MAIL))  # without EMAIL_URL no mail leaves
 
-LOGGING = policy.logging(LOG_LEVEL)
+LOGGING = policy.logging(LOG_LEVEL, LOG_FORMAT)

@@ -47,6 +47,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
     path("healthz", ops.healthz, name="healthz"),
     path("readyz", ops.readyz, name="readyz"),
+    path("metrics", ops.figures, name="metrics"),
 ]
 
 handler400 = "reviewqueue.views.errors.bad_request"

@@ -6,6 +6,7 @@ import json
 
 from django.http import HttpRequest
 from ninja.security import HttpBearer
+from structlog.contextvars import bind_contextvars
 
 from handoffs import asks
 from handoffs.actions import agents
@@ -31,6 +32,7 @@ class AgentBearer(HttpBearer):
         except NotAllowed:
             return None
         request.read_beside = read  # type: ignore[attr-defined]
+        bind_contextvars(actor=found.actor)
         limits.count_request(found)
         _require_known_query(request)
         return found
