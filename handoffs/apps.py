@@ -9,6 +9,7 @@ from types import ModuleType
 
 from django.apps import AppConfig, apps
 from django.conf import settings
+from django.db.models.signals import post_migrate
 from django.utils.module_loading import module_has_submodule
 from django.utils.translation import gettext_lazy as _
 
@@ -23,6 +24,7 @@ class HandoffsConfig(AppConfig):
 
     def ready(self) -> None:
         import_module("handoffs.checks")
+        post_migrate.connect(import_module("handoffs.models.living_owners").after_migrate, sender=self)
         register(import_module("handoffs.asks").asks)
         for module in _flow_modules():
             for value in vars(module).values():

@@ -116,6 +116,12 @@ class UnfitQueue(HandoffsError):
     code = "unfit_queue"
 
 
+class NoSuccessor(HandoffsError):
+    """Somebody else has to take over the queues of a person who is shut out."""
+
+    code = "no_successor"
+
+
 class UnfitEndpoint(HandoffsError):
     """A webhook's endpoint needs a name of its own, and a public address by https."""
 

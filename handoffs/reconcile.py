@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from handoffs import dispatch
-from handoffs.actions import batches, drills, idempotency, repairs
+from handoffs.actions import batches, drills, idempotency, repairs, watching
 from handoffs.errors import QueueServerAway
 
 logger = logging.getLogger(__name__)
@@ -36,6 +36,7 @@ def reconcile() -> Round:
     stranded = repairs.strand_lost()
     late = repairs.watch_starts()
     drills.watch_held()
+    watching.watch()
     rung, away = _ring_where_silent()
     return Round(expired, asked, stranded, late, rung, away)
 

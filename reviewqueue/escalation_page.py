@@ -13,6 +13,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from handoffs.actions import watching
 from handoffs.actions.escalations import looked_at, people_of
 from handoffs.models import Queue
 from handoffs.states import Kind, Resolution, Side
@@ -68,10 +69,11 @@ def show(
     return render(request, "escalation.html", context, status=status)
 
 
-def note_look(case: Case) -> None:
+def note_look(case: Case, now: datetime) -> None:
     """A look by somebody who may decide counts, and keeps that person's claim alive."""
     if case.escalation is not None and case.may_decide and not case.is_resolved:
         looked_at(escalations=[case.escalation.pk], by=case.user)
+        watching.looked_at(queues=[case.escalation.queue], by=case.user, at=now)
 
 
 def _editor(case: Case, decisions: Decisions, query: Mapping[str, str]) -> Editor | None:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth import get_user_model
+from django.db import connection
 
 from handoffs import jobs
 from handoffs.actions.records import Opening, open_record
 from handoffs.flows import Flow, get_flow
-from handoffs.models import Escalation, Membership, Queue, Record
+from handoffs.models import Escalation, Membership, Queue, Record, living_owners
 from tests.sample_flows import QUEUES
 
 PASSWORD = "correct horse battery"  # of people who exist in tests only
@@ -74,3 +75,12 @@ def story(record: Record) -> list[tuple[str, str]]:
 
 def known(flow: Flow) -> Flow:
     return get_flow(flow.name)
+
+
+def shut_out_by_force(*people: Any) -> None:
+    """Make people inactive as nothing in the product can: the triggers that keep owners able to sign in are away."""
+    living_owners.remove(connection)
+    type(people[0]).objects.filter(pk__in=[person.pk for person in people]).update(is_active=False)
+    living_owners.add(connection)
+    for person in people:
+        person.is_active = False

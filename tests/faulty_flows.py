@@ -17,6 +17,7 @@ from handoffs import Carried, Contract, Flow, Retry, Step, TransientError, invar
 from handoffs.errors import StaleAttempt
 from handoffs.flows import Intake
 from handoffs.models import Escalation, Heartbeat, Queue, sql
+from tests.cast import shut_out_by_force
 
 QUEUE = "order-exceptions"
 RETRY = Retry(cap=2, first=0.01)
@@ -291,7 +292,7 @@ def wrong_stand_in() -> Flow:
 
 
 def _owner_leaves(cast: Any) -> None:
-    type(cast.alice).objects.filter(pk=cast.alice.pk).update(is_active=False)
+    shut_out_by_force(cast.alice)
 
 
 def _queue_goes(cast: Any) -> None:

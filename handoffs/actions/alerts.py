@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from django.db import IntegrityError, transaction
@@ -13,8 +15,17 @@ from handoffs.models import Alert
 from handoffs.states import AlertKind, Told
 
 
-def raise_alert(kind: AlertKind, *, queue_id: int, sentence: str, at: datetime, flow: str = "", step: str = "") -> bool:
-    """Raise an alert, unless it stands already; whether it was raised."""
+def raise_alert(
+    kind: AlertKind,
+    *,
+    queue_id: int,
+    sentence: str,
+    at: datetime,
+    flow: str = "",
+    step: str = "",
+    people: Sequence[int] = (),
+) -> bool:
+    """Raise an alert, unless it stands already; whether it was raised. The owner is told, and `people` (ids)."""
     if Alert.objects.standing().filter(kind=kind, flow=flow, step=step, queue=queue_id).exists():
         return False
     try:
@@ -22,7 +33,7 @@ def raise_alert(kind: AlertKind, *, queue_id: int, sentence: str, at: datetime, 
             alert = Alert.objects.create(
                 kind=kind, flow=flow, step=step, queue_id=queue_id, sentence=sentence, opened_at=at
             )
-            outbox.tell(_told(Told.ALERT_OPENED, alert, at))
+            outbox.tell(replace(_told(Told.ALERT_OPENED, alert, at), people=people))
     except IntegrityError:
         return False  # somebody else raised it at this moment
     return True

@@ -18,8 +18,8 @@ def note(*, actor: str, action: str, subject: str, before: Facts | None = None, 
         actor=actor[:150],
         action=action,
         subject=subject[:200],
-        before=_as_json(before),
-        after=_as_json(after),
+        before=as_json(before),
+        after=as_json(after),
     )
 
 
@@ -32,5 +32,6 @@ def note_change(*, actor: str, action: str, subject: str, before: Facts, after: 
     return bool(changed)
 
 
-def _as_json(facts: Facts | None) -> str:
+def as_json(facts: Facts | None) -> str:
+    """Facts as an entry keeps them."""
     return json.dumps(dict(facts or {}), ensure_ascii=False, sort_keys=True)

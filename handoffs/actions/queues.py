@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from handoffs.actions import audit
+from handoffs.actions import audit, outbox
 from handoffs.actions.escalations import Person, actor_of
+from handoffs.actions.outbox import Telling
 from handoffs.errors import UnfitQueue
-from handoffs.models import Membership, Queue
+from handoffs.models import Membership, Queue, sql
 from handoffs.models.queues import DEFAULT_CLOSE_REASONS, forget_queues
-from handoffs.states import Role
+from handoffs.states import Role, Told
 
-SETTINGS = ("title", "owner", "backup", "due_within", "instructions", "close_reasons")
+TIMES = ("due_within", "unread_within", "watched_within")
+SETTINGS = ("title", "owner", "backup", *TIMES, "instructions", "close_reasons")
 SYSTEM = "system:setup"
 
 
@@ -28,6 +31,8 @@ def create_queue(
     title: str = "",
     backup: Person | None = None,
     due_within: timedelta = timedelta(days=1),
+    unread_within: timedelta = timedelta(hours=1),
+    watched_within: timedelta = timedelta(days=1),
     instructions: str = "",
     close_reasons: str = DEFAULT_CLOSE_REASONS,
 ) -> Queue:
@@ -42,6 +47,8 @@ def create_queue(
         owner=owner,
         backup=backup,
         due_within=due_within,
+        unread_within=unread_within,
+        watched_within=watched_within,
         instructions=instructions,
         close_reasons=close_reasons,
     )
@@ -53,8 +60,10 @@ def create_queue(
 
 
 @transaction.atomic
-def change_queue(*, queue: Queue, by: Person | None = None, **settings: Any) -> Queue:
+def change_queue(*, queue: Queue, by: Person | None = None, is_told: bool = True, **settings: Any) -> Queue:
     """Change some of a queue's SETTINGS; the row as it is then. Its name never changes: flows refer to it.
+
+    A new owner is told, unless the caller does that (`is_told`).
 
     Raises:
         UnfitQueue: as `create_queue`.
@@ -66,9 +75,28 @@ def change_queue(*, queue: Queue, by: Person | None = None, **settings: Any) -> 
     for name, value in settings.items():
         setattr(row, name, value)
     _require_fit(row)
-    if audit.note_change(actor=_actor(by), action="queue.change", subject=row.slug, before=before, after=_facts(row)):
-        row.save(update_fields=list(settings))
+    after = _facts(row)
+    if audit.note_change(actor=_actor(by), action="queue.change", subject=row.slug, before=before, after=after):
+        _save(row, settings)
+        if is_told and before["owner"] != after["owner"] and row.owner != by:
+            _tell_owner(row)
     return row
+
+
+def _save(queue: Queue, settings: Collection[str]) -> None:
+    try:
+        with transaction.atomic():
+            queue.save(update_fields=list(settings))
+    except IntegrityError as refused:  # shut out at this very moment: the triggers saw it first
+        raise UnfitQueue(_("The owner must be somebody who can sign in.")) from refused
+
+
+def _tell_owner(queue: Queue) -> None:
+    """Tell who answers for a queue from now on."""
+    data = {"queue": queue.slug, "owner": queue.owner.get_username()}
+    fault = f"owner:{queue.slug}"
+    people = [queue.owner_id]
+    outbox.tell(Telling(Told.OWNER, sql.now(), data, queue_id=queue.pk, people=people, fault=fault))
 
 
 @transaction.atomic
@@ -105,6 +133,8 @@ def _require_fit(queue: Queue) -> None:
         raise UnfitQueue(_("The owner must be somebody who can sign in."))
     if queue.backup is not None and not queue.backup.is_active:
         raise UnfitQueue(_("The backup must be somebody who can sign in."))
+    if any(getattr(queue, name) <= timedelta(0) for name in TIMES):
+        raise UnfitQueue(_("A time within which something is to happen is longer than nothing."))
     if not queue.reasons:
         raise UnfitQueue(_("Name at least one reason to close with."))
 
@@ -114,7 +144,7 @@ def _facts(queue: Queue) -> dict[str, Any]:
         "title": queue.title,
         "owner": queue.owner.get_username(),
         "backup": queue.backup.get_username() if queue.backup else None,
-        "due_within": str(queue.due_within),
+        **{name: str(getattr(queue, name)) for name in TIMES},
         "instructions": queue.instructions,
         "close_reasons": queue.reasons,
     }

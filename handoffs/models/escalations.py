@@ -95,6 +95,8 @@ class Escalation(models.Model):
     due_at = models.DateTimeField()
     snoozed_until = models.DateTimeField(null=True)
     first_seen_at = models.DateTimeField(null=True)
+    unread_told_at = models.DateTimeField(null=True, help_text="when the backup was told that nobody looked")
+    overdue_told_at = models.DateTimeField(null=True, help_text="when the backup was told that it is past its due time")
     resolved_at = models.DateTimeField(null=True)
     resolved_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     resolution = models.CharField(max_length=10, blank=True, choices=[(r.value, r.value) for r in Resolution])
@@ -150,6 +152,14 @@ class Escalation(models.Model):
                 fields=["snoozed_until", "id"],
                 condition=UNRESOLVED & Q(snoozed_until__isnull=False),
                 name="escalation_snoozed",
+            ),
+            models.Index(
+                fields=["queue", "opened_at"],
+                condition=UNRESOLVED & Q(first_seen_at__isnull=True, unread_told_at__isnull=True),
+                name="escalation_unread",
+            ),
+            models.Index(
+                fields=["due_at"], condition=UNRESOLVED & Q(overdue_told_at__isnull=True), name="escalation_due_untold"
             ),
             models.Index(
                 fields=["-resolved_at", "-id"],

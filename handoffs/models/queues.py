@@ -64,6 +64,17 @@ class Queue(models.Model):
     due_within = models.DurationField(
         _("due within"), default=timedelta(days=1), help_text=_("From the escalation to the decision.")
     )
+    unread_within = models.DurationField(
+        _("unread within"),
+        default=timedelta(hours=1),
+        help_text=_("Whose first look takes longer is told to the backup."),
+    )
+    watched_within = models.DurationField(
+        _("watched within"),
+        default=timedelta(days=1),
+        help_text=_("While something waits and no owner or member looks for longer, an alert rings."),
+    )
+    last_looked_at = models.DateTimeField(null=True, editable=False, help_text="when an owner or member last looked")
     instructions = models.TextField(
         _("instructions"), blank=True, default="", help_text=_("Shown above every item of the queue.")
     )
@@ -120,6 +131,13 @@ def who_answers(queue: Queue, at: datetime) -> list[Any]:
     ordered = [leading[pk] for pk in (queue.owner_id, queue.backup_id) if pk in leading]
     admins = people.filter(is_superuser=True).exclude(pk__in=leading).order_by("pk")
     return [*ordered, *admins]
+
+
+def stands_in(queue: Queue, at: datetime) -> list[Any]:
+    """Who is turned to when the owner does not come: the backup, else the admins; the owner where there is nobody."""
+    others = [person for person in who_answers(queue, at) if person.pk != queue.owner_id]
+    backup = [person for person in others if person.pk == queue.backup_id]
+    return backup or others or who_answers(queue, at)[:1]
 
 
 _QUEUE_IDS: dict[str, int] = {}

@@ -11,6 +11,7 @@ from reviewqueue.case import escalation_case
 from reviewqueue.decisions import Decisions
 from reviewqueue.escalation_page import note_look, show
 from reviewqueue.place import Place
+from reviewqueue.requests import now_of
 
 PREVIEWED = 2000  # characters of a body
 
@@ -20,7 +21,7 @@ PREVIEWED = 2000  # characters of a body
 def escalation(request: HttpRequest, pk: int) -> HttpResponse:
     """Everything that is needed to decide. Others than the queue's people get 404."""
     case = escalation_case(request, pk)
-    note_look(case)
+    note_look(case, now_of(request))
     return show(request, case)
 
 

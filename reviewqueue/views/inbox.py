@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from handoffs.actions import escalations
+from handoffs.actions import escalations, watching
 from handoffs.models import Alert, Escalation, Record
 from handoffs.models.escalations import EscalationQuerySet
 from handoffs.states import Kind
@@ -49,10 +49,17 @@ def inbox(request: HttpRequest) -> HttpResponse:
         seen = listing(request, found, listed_escalations(found.rows))
     except BadCursor:
         return bad_cursor(request, reverse("inbox"))
+    _note_look(desk, request.GET)
     context = _list(desk, seen) | _counts(desk, seen) | {"alerts": _alerts(desk), "groups": None}
     if found.said("group") and seen.page.rows:
         context["groups"] = groups(found, seen.address, desk.now)
     return render(request, "inbox.html", context)
+
+
+def _note_look(desk: Desk, query: QueryDict) -> None:
+    """Who sees the list has looked at its queues."""
+    named = query.getlist("queue")
+    watching.looked_at(queues=[q for q in desk.queues if not named or q.slug in named], by=desk.user, at=desk.now)
 
 
 @require_POST

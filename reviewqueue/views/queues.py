@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
+from handoffs.actions import watching
 from handoffs.models import Alert, Escalation, Queue
 from handoffs.states import INTAKE, Role
 from reviewqueue import labels
@@ -20,6 +21,7 @@ from reviewqueue.filters import in_view
 from reviewqueue.models import User
 from reviewqueue.requests import now_of
 from reviewqueue.rows import alert_rows
+from reviewqueue.watch import watch_of
 
 COUNTED = ("open", "unassigned", "overdue", "snoozed", "decided")
 
@@ -43,6 +45,7 @@ def queue(request: HttpRequest, slug: str) -> HttpResponse:
     """One queue: its owner, its members and what they have, what stops here and what waits."""
     desk = desk_of(request)
     found: Any = get_object_or_404(seen_queues(desk.user), slug=slug)
+    watching.looked_at(queues=[found], by=desk.user, at=desk.now)
     here = Escalation.objects.filter(queue=found)
     counts = tally(desk.user, **{name: in_view(here, name, desk.user, desk.now) for name in COUNTED})
     standing = Alert.objects.standing().filter(queue=found).select_related("queue__owner")
@@ -51,6 +54,7 @@ def queue(request: HttpRequest, slug: str) -> HttpResponse:
         "counts": {name: shown(count) for name, count in counts.items()},
         "is_late": counts["overdue"] > 0,
         "oldest": in_words(desk.now - found.oldest) if found.oldest else "",
+        "watch": watch_of(found, desk.now),
         "due_within": in_words(found.due_within),
         "people": _people(found),
         "places": _places(desk, slug),

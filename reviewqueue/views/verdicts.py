@@ -24,6 +24,7 @@ from reviewqueue.editing import Editor, posted_editor
 from reviewqueue.escalation_page import Refusal, note_look, show
 from reviewqueue.grouping import same_to_all
 from reviewqueue.place import Place
+from reviewqueue.requests import now_of
 from reviewqueue.views.errors import refused
 
 NOT_TYPED = frozenset({"csrfmiddlewaretoken", "version", "from", "then", "op", "take_over"})
@@ -35,7 +36,7 @@ def fix(request: HttpRequest, pk: int) -> HttpResponse:
     """GET: the form with all its fields. POST: the edited body takes the place of the one that stopped."""
     case = escalation_case(request, pk)
     if request.method != "POST":
-        note_look(case)
+        note_look(case, now_of(request))
         return show(request, case)
     decisions = Decisions(case)
     side = next((s for s in decisions.fix_sides if s.value == request.POST.get("side")), decisions.fix_side)

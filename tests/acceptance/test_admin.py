@@ -43,6 +43,8 @@ def form(who, members=(), initial=0, **values):
         "title": "Ledger",
         "owner": who.pk,
         "backup": "",
+        "unread_within": "01:00:00",
+        "watched_within": "1 00:00:00",
         "due_within": "1 00:00:00",
         "instructions": "",
         "close_reasons": "Duplicate\nNot ours\nSent by mistake\nCannot be repaired",

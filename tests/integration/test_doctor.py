@@ -14,7 +14,7 @@ from handoffs.doctor import Finding
 from handoffs.insight.recoverability import lost_records
 from handoffs.models import Escalation, Heartbeat, Queue, Record, sql
 from handoffs.states import EscalationState, Status
-from tests.cast import document, fresh, opened, waiting, work
+from tests.cast import document, fresh, opened, shut_out_by_force, waiting, work
 
 pytestmark = pytest.mark.django_db
 
@@ -124,8 +124,7 @@ def test_database_that_is_away_is_told_in_one_line(monkeypatch):
 
 
 def test_owner_who_left_is_named(healthy, cast):
-    cast.alice.is_active = False
-    cast.alice.save()
+    shut_out_by_force(cast.alice)
     finding = found("owners")
     assert "approvals: alice" in finding.details
     assert not finding.is_well
@@ -172,8 +171,7 @@ def test_ended_records_are_nobody_s_concern(cast):
 
 def test_escalation_to_somebody_who_left_is_lost(cast):
     opened({"text": 1})
-    cast.alice.is_active = False
-    cast.alice.save()
+    shut_out_by_force(cast.alice)
     assert why_lost() == ["The owner of its queue is not active."]
     code, said = examined("--recoverable")
     assert code == 1

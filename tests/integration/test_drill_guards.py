@@ -17,6 +17,7 @@ from handoffs.drill.cases import Verdict
 from handoffs.drill.run import Drill
 from handoffs.flows import Flow, Retry
 from handoffs.models import moves
+from tests.cast import shut_out_by_force
 from tests.faulty_flows import Order, Priced, flow, price
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -136,7 +137,7 @@ def queue(patch):
 
 @guard("the queue's owner can log in", "owner_unreachable")
 def owner(patch):
-    get_user_model().objects.filter(username="alice").update(is_active=False)
+    shut_out_by_force(get_user_model().objects.get(username="alice"))
 
 
 @guard("the body is kept as it was sent", "body_changed", "fix_refused")

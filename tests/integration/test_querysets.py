@@ -10,7 +10,7 @@ from django.contrib.auth.models import AnonymousUser
 
 from handoffs.actions import escalations
 from handoffs.models import Alert, Escalation, Membership, Queue, Record, sql
-from tests.cast import document, opened, waiting, work
+from tests.cast import document, opened, shut_out_by_force, waiting, work
 
 pytestmark = pytest.mark.django_db
 
@@ -64,8 +64,8 @@ def test_an_admin_sees_everything(cast, two_queues):
 
 @pytest.mark.parametrize("who", ["alice", "bob", "dora"])
 def test_who_may_no_longer_sign_in_sees_and_decides_nothing(cast, two_queues, who):
-    get_user_model().objects.filter(username=who).update(is_active=False)
     person = get_user_model().objects.get(username=who)
+    shut_out_by_force(person)
     assert seen_by(person) == [set()] * 4
     assert not Queue.objects.decidable_by(person).exists()
 

@@ -8,6 +8,7 @@ from django.db import connection
 
 from handoffs import Contract, Flow, Step, checks, flows
 from handoffs.models import Queue
+from tests.cast import shut_out_by_force
 
 
 class Draft(Contract):
@@ -106,7 +107,7 @@ def test_a_queue_with_an_active_owner_is_silent(alice):
 def test_an_owner_who_is_gone_is_told(alice):
     declare(EXTRACT)
     Queue.objects.create(slug="inbox", title="Inbox", owner=alice)
-    get_user_model().objects.update(is_active=False)
+    shut_out_by_force(get_user_model().objects.get())
     (message,) = checks.check_queues(None, databases=["default"])
     assert (message.id, message.level) == ("handoffs.W021", django_checks.WARNING)
     assert message.msg == "The owner of the queue 'inbox' is not active."
