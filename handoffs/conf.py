@@ -31,6 +31,7 @@ DEFAULTS: dict[str, Any] = {
     "WEBHOOK_TIMEOUT": 5.0,  # seconds that an endpoint may take to connect, and to answer
     "WEBHOOKS_INSIDE": False,  # whether webhooks may go to private addresses, and by http
     "OUTBOX_DAYS": 30,  # days for which what was told is kept
+    "SIGN_IN_PAUSE": 300.0,  # seconds in which nobody signs in under a name after five wrong passwords
     "LOCK_WAIT": 5.0,  # seconds that a repeated request waits for the first one to be answered
 }
 

@@ -6,6 +6,7 @@ Every variable is listed in `docs/settings.md`. A wrong value stops the start wi
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -72,6 +73,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django_filters",
     "django_htmx",
+    "axes",
 ]
 
 CSP_APPS, CSP_MIDDLEWARE, CSP_SETTINGS = policy.content_security_policy()
@@ -92,6 +94,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "reviewqueue.middleware.PreferencesMiddleware",
+    "axes.middleware.AxesMiddleware",  # last: it answers in the place of a view that a pause refused
 ]
 
 ROOT_URLCONF = "reviewqueue.urls"
@@ -121,6 +124,16 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "reviewqueue.User"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
+# After five wrong passwords for a name, known or not, none is looked at for a while, by no process.
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+AXES_FAILURE_LIMIT = 5
+AXES_LOCKOUT_PARAMETERS = ["username"]
+# By name alone: behind a proxy everybody has one address, and who has many could go round a count by address.
+SILENCED_SYSTEM_CHECKS = ["axes.W006"]
+AXES_COOLOFF_TIME = timedelta(seconds=globals()["HANDOFFS_SIGN_IN_PAUSE"])
+AXES_LOCKOUT_CALLABLE = "reviewqueue.views.errors.paused"
+AXES_RESET_ON_SUCCESS = AXES_DISABLE_ACCESS_LOG = True
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = AXES_ENABLE_ADMIN = AXES_VERBOSE = False
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import sys
 
+from django.conf import settings
 from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from handoffs.api import v1
 
@@ -49,6 +53,20 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if away:
         response["Retry-After"] = "30"
     return response
+
+
+def paused(request: HttpRequest, response: HttpResponse | None, credentials: dict[str, str] | None) -> HttpResponse:
+    """Too many wrong passwords for a name. The same for a name that nobody has, so that it gives nobody away."""
+    seconds = settings.AXES_COOLOFF_TIME.total_seconds()
+    minutes = math.ceil(seconds / 60)
+    detail = ngettext(
+        "Too many wrong passwords for this name. Try again in %(minutes)d minute.",
+        "Too many wrong passwords for this name. Try again in %(minutes)d minutes.",
+        minutes,
+    ) % {"minutes": minutes}
+    told = refused(request, 429, detail, reverse("login"), _("Sign in"))
+    told["Retry-After"] = str(math.ceil(seconds))
+    return told
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from datetime import timedelta
+
 import pytest
+import time_machine
 from django.urls import reverse
+from django.utils import timezone
 
 from tests.cast import PASSWORD
 from tests.pages import main_words
@@ -51,6 +56,51 @@ def test_who_has_left_cannot_sign_in(client, cast):
     cast.bob.save()
     client.post(LOGIN, {"username": "bob", "password": PASSWORD})
     assert "_auth_user_id" not in client.session
+
+
+def tries(client, name: str, *passwords: str):
+    return [client.post(LOGIN, {"username": name, "password": password}) for password in passwords][-1]
+
+
+def without_ids(answer) -> str:
+    text = re.sub(r'name="csrfmiddlewaretoken" value="[^"]*"', "", answer.content.decode())
+    return text.replace(answer["X-Request-ID"], "")
+
+
+def test_the_sixth_try_is_refused_even_with_the_right_password(client, cast, settings):
+    assert tries(client, "bob", *["no"] * 4).status_code == 200
+    refused = tries(client, "bob", "no", PASSWORD)
+    assert (refused.status_code, refused["Retry-After"]) == (429, "300")
+    assert "Try again in 5 minutes" in refused.content.decode()
+    assert "_auth_user_id" not in client.session
+    assert tries(client, "alice", PASSWORD).status_code == 302, "nobody else has to wait"
+
+
+def test_a_name_that_nobody_has_is_paused_with_the_same_bytes(client, cast):
+    known, unknown = tries(client, "bob", *["no"] * 6), tries(client, "nobody", *["no"] * 6)
+    assert (known.status_code, unknown.status_code) == (429, 429)
+    assert without_ids(known) == without_ids(unknown)
+    assert {*known.headers} == {*unknown.headers}
+
+
+def test_the_pause_ends_after_its_time_and_trying_does_not_make_it_longer(client, cast, settings):
+    tries(client, "bob", *["no"] * 5)
+    with time_machine.travel(timezone.now() + timedelta(seconds=290)):
+        assert tries(client, "bob", PASSWORD).status_code == 429
+    with time_machine.travel(timezone.now() + timedelta(seconds=310)):
+        assert tries(client, "bob", PASSWORD).status_code == 302
+
+
+def test_signing_in_forgets_the_wrong_tries(client, cast):
+    for _day in range(3):
+        assert tries(client, "bob", *["no"] * 4, PASSWORD).status_code == 302
+        client.post(reverse("logout"))
+
+
+def test_the_pause_holds_for_the_administration_too(client, cast):
+    tries(client, "dora", *["no"] * 5)
+    answer = client.post(reverse("admin:login"), {"username": "dora", "password": PASSWORD})
+    assert answer.status_code == 429
 
 
 def test_signing_out_takes_a_button(client, cast):
