@@ -129,5 +129,6 @@ def logging(level: str, form: str) -> dict[str, Any]:
         "disable_existing_loggers": False,
         "formatters": {"line": _JSON if form == "json" else line},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+        "loggers": {"axes": {"level": "WARNING"}},
         "root": {"handlers": ["stderr"], "level": level},
     }
