@@ -25,7 +25,7 @@ else:
 admin.site.site_header = admin.site.site_title = "Handoffs"
 admin.site.index_title = _("Administration")
 
-ACCESS = ("username", "is_active", "is_staff", "is_superuser")
+ACCESS = ("username", "is_active", "is_auditor", "is_staff", "is_superuser")
 
 
 class UserForm(UserFormBase):
@@ -64,7 +64,7 @@ class UserAdmin(UserBase):
     ordering = ("username",)
     fieldsets = (
         *(DjangoUserAdmin.fieldsets or ()),
-        (_("Leaving"), {"fields": ("hand_over_to",)}),
+        (_("Review"), {"fields": ("is_auditor", "hand_over_to")}),
         (_("Preferences"), {"fields": ("time_zone", "theme", "language", "keys")}),
     )
 

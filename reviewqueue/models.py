@@ -29,6 +29,9 @@ class User(AbstractUser):
     time_zone = models.CharField(_("time zone"), max_length=60, default="UTC", validators=[validate_time_zone])
     theme = models.CharField(_("theme"), max_length=5, choices=Theme, default=Theme.SYSTEM, blank=True)
     language = models.CharField(_("language"), max_length=10, default="", blank=True)
+    is_auditor = models.BooleanField(
+        _("auditor"), default=False, help_text=_("Sees everything in every queue, and changes nothing.")
+    )
     keys = models.BooleanField(_("keyboard shortcuts"), default=True)
     stays = models.BooleanField(_("stay on the page after a decision"), default=False)
     home = models.ForeignKey(

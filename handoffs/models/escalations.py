@@ -12,7 +12,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from handoffs.models.queues import Queue
+from handoffs.models.queues import Queue, sees_all
 from handoffs.models.records import Record, StepResult
 from handoffs.states import AlertKind, EscalationState, Kind, Resolution
 
@@ -24,7 +24,7 @@ UNRESOLVED = Q(state__in=[EscalationState.OPEN.value, EscalationState.CLAIMED.va
 
 class EscalationQuerySet(models.QuerySet["Escalation"]):
     def visible_to(self, user: Viewer) -> Self:
-        if user.is_active and user.is_superuser:
+        if sees_all(user):
             return self
         return self.filter(queue__in=Queue.objects.visible_to(user))
 
@@ -187,7 +187,7 @@ class Escalation(models.Model):
 
 class AlertQuerySet(models.QuerySet["Alert"]):
     def visible_to(self, user: Viewer) -> Self:
-        if user.is_active and user.is_superuser:
+        if sees_all(user):
             return self
         return self.filter(queue__in=Queue.objects.visible_to(user))
 

@@ -21,18 +21,27 @@ if TYPE_CHECKING:
 DEFAULT_CLOSE_REASONS = "Duplicate\nNot ours\nSent by mistake\nCannot be repaired"
 
 
+def sees_all(user: Viewer) -> bool:
+    """Admins, and auditors, who see all and change nothing."""
+    return user.is_active and (user.is_superuser or is_auditor(user))
+
+
+def is_auditor(user: Viewer) -> bool:
+    return bool(getattr(user, "is_auditor", False))
+
+
 class QueueQuerySet(models.QuerySet["Queue"]):
     def visible_to(self, user: Viewer) -> Self:
-        """The queues that a person is a member of, owns or backs; all of them for an admin."""
+        """The queues that a person is a member of, owns or backs; all of them for an admin or auditor."""
         if not user.is_active:
             return self.none()
-        if user.is_superuser:
+        if sees_all(user):
             return self
         return self.filter(Q(pk__in=Membership.objects.filter(user_id=user.pk).values("queue")) | _leads(user))
 
     def decidable_by(self, user: Viewer) -> Self:
         """The queues in which a person may decide."""
-        if not user.is_active:
+        if not user.is_active or is_auditor(user):
             return self.none()
         if user.is_superuser:
             return self

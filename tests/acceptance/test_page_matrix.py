@@ -85,11 +85,11 @@ ROWS: dict[str, Row] = {
     "view-first": form(SEES, "view"),
     "batches": Row(SIGNED),
     "escalation-bulk": form(SIGNED, verb="retry", ids="1"),
-    "batch": Row("own", kwargs=(BATCH,)),
+    "batch": Row("looks", kwargs=(BATCH,)),
     "batch-begin": form("made", BATCH),
     "batch-stop": form("own", BATCH),
-    "batch-again": form("own", BATCH),
-    "batch-csv": Row("own", kwargs=(BATCH,)),
+    "batch-again": form("looks", BATCH),
+    "batch-csv": Row("looks", kwargs=(BATCH,)),
     "escalation": Row(SEES, kwargs=(ESC,)),
     "escalation-preview": Row(SEES, kwargs=(ESC,)),
     "escalation-fix": Row(SEES, DECIDES, kwargs=(ESC,), sent=(("body", "{}"),)),
@@ -105,7 +105,7 @@ ROWS: dict[str, Row] = {
     "escalation-assign": form(DECIDES, ESC, person="bob"),
     "escalation-snooze": form(DECIDES, ESC, until="2099-01-01 00:00"),
     "escalation-keep": form(DECIDES, ESC),
-    "escalation-comment": form(SEES, ESC, text="Hello"),
+    "escalation-comment": form("says", ESC, text="Hello"),
     "record": Row(SEES, kwargs=(REC,)),
     "record-body": Row(SEES, kwargs=(REC,)),
     "record-json": Row(SEES, kwargs=(REC,)),
@@ -116,11 +116,13 @@ ROWS: dict[str, Row] = {
     "attachment-page": Row(SEES, kwargs=("attachment", "page")),
 }
 INSIDERS = {
-    SEES: {"viewer", "bob", "alice", "dora"},
+    SEES: {"viewer", "auditor", "bob", "alice", "dora"},
     DECIDES: {"bob", "alice", "dora"},
     ADMIN: {"dora"},
     "leads": {"bob", "alice", "dora"},  # who made the view, who owns its queue, admins
     "own": {"bob", "dora"},  # who made the batch, and admins
+    "looks": {"auditor", "bob", "dora"},  # as the last, and auditors
+    "says": {"viewer", "bob", "alice", "dora"},
     "made": {"bob"},
     "answers": {"alice", "dora"},  # what nobody has is released by who owns the queue
 }
@@ -182,7 +184,8 @@ def stage(cast):
         "attachment": {"pk": file.pk}, "page": {"page": 1},
     }  # fmt: skip
     people = {"anonymous": Client(), "agent": Client(HTTP_AUTHORIZATION=f"Bearer {token(cast)}")}
-    for person in (viewer, cast.bob, other, cast.alice, cast.dora):
+    auditor = make("auditor", password=PASSWORD, is_auditor=True)
+    for person in (viewer, auditor, cast.bob, other, cast.alice, cast.dora):
         people[person.username] = Client()
         people[person.username].force_login(person)
     return Stage(people, things)
