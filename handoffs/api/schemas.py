@@ -225,6 +225,40 @@ class Flows(Schema):
     flows: list[FlowOut]
 
 
+class BreakOut(Schema):
+    """Records that wait because they broke one rule in one place, all sent by one producer."""
+
+    fingerprint: str
+    waiting: int
+    since: str
+    last: str
+    producer: str
+    violation: ViolationOut = Field(description="The first one of the record that has waited longest.")
+    page: str | None
+
+
+class SeamOut(Schema):
+    """What hands over (`null`: whoever hands records in) and what receives, with how often that was refused."""
+
+    producer: str | None
+    consumer: str
+    queue: str
+    arrived: int
+    refused: int
+    rate: float | None = Field(description="`null` where nothing has arrived.")
+    waiting: int
+    oldest: str | None
+    breaks: list[BreakOut]
+
+
+class SeamsOut(Schema):
+    """How the seams of a flow fare. `sample`: over how many of the newest records `arrived` and `refused` count."""
+
+    flow: str
+    sample: int
+    seams: list[SeamOut]
+
+
 class AskOut(Schema):
     """A question and, once it is given, its answer. An answer can be taken back for a few seconds; then it is told."""
 

@@ -12,7 +12,7 @@ from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, ValidationError
 
-from handoffs.api import asks, attachments, contracts, presenting, records, work
+from handoffs.api import asks, attachments, contracts, presenting, records, seams, work
 from handoffs.api.auth import QUERIES, AgentBearer
 from handoffs.api.problems import Problem, problem, reply_of
 from handoffs.api.replies import JSON, PROBLEM, Json, dumped
@@ -27,7 +27,7 @@ api = NinjaAPI(
     openapi_url=None,
     urls_namespace="handoffs-api",
 )
-for _router in (records.router, work.router, asks.router, contracts.router, attachments.router):
+for _router in (records.router, work.router, asks.router, contracts.router, seams.router, attachments.router):
     api.add_router("", _router)
 
 

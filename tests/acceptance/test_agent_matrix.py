@@ -37,6 +37,7 @@ ROWS: dict[str, tuple[str, Any, str]] = {
     "waitForAsk": ("ask", None, "?timeout=0"),
     "listFlows": ("", None, ""),
     "getContract": ("read", None, ""),
+    "getSeams": ("read", None, ""),
     "checkContract": ("read", {"output": {"label": "x"}}, ""),
     "attachFile": ("attach", b"hello", "?name=a.txt"),
     "attachLink": ("attach", {"name": "a", "media_type": "text/plain", "url": "https://example.com/a"}, ""),
