@@ -58,16 +58,29 @@ class Sample(Protocol):
     def read(self) -> bytes: ...
 
 
+class Interrupts:
+    """Whether somebody asked to stop. What a signal raises is lost where Python can't raise, in a finalizer for one."""
+
+    asked = False
+
+    def check(self) -> None:
+        """Raise the `KeyboardInterrupt` that may have been lost."""
+        if self.asked:
+            raise KeyboardInterrupt
+
+
 @contextmanager
-def interrupted_by_signals() -> Iterator[None]:
+def interrupted_by_signals() -> Iterator[Interrupts]:
     """SIGTERM does what Ctrl-C does, and Ctrl-C does it even where a shell started this in the background."""
+    interrupts = Interrupts()
 
     def interrupt(number: int, frame: object) -> None:
+        interrupts.asked = True
         raise KeyboardInterrupt
 
     before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
-        yield
+        yield interrupts
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import signal
 import socket
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from handoffs.demo import interrupted_by_signals
 from tests import servers
 from tests.workers import PATIENCE, wait_for
 
@@ -153,7 +155,26 @@ def test_killed_demo_takes_everything_along(first):
 def test_interrupted_setup_leaves_nothing_behind(tmp_path):
     with subprocess.Popen(command(tmp_path / "state"), stdout=subprocess.PIPE, env=environment(), cwd="/") as demo:
         wait_for(lambda: (tmp_path / "state" / "handoffs.sqlite3").exists())
-        time.sleep(0.5)
+        time.sleep(random.random())
         demo.send_signal(signal.SIGTERM)
-        assert demo.wait(PATIENCE) == 130
+        try:
+            assert demo.wait(PATIENCE) == 130
+        finally:
+            demo.kill()  # or it would be waited for without end
     assert family(tmp_path / "state") == []
+
+
+def test_an_interrupt_that_python_could_not_raise_is_found_at_the_next_stage(monkeypatch):
+    lost = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda told: lost.append(told.exc_type))
+
+    class Finalized:
+        def __del__(self):
+            signal.raise_signal(signal.SIGTERM)
+
+    with interrupted_by_signals() as interrupts:
+        interrupts.check()
+        Finalized()
+        assert lost == [KeyboardInterrupt]
+        with pytest.raises(KeyboardInterrupt):
+            interrupts.check()

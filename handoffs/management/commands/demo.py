@@ -40,7 +40,7 @@ class Command(PlainCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         wanted = (options["state_dir"] or settings.STATE_DIR).resolve()
-        with interrupted_by_signals():
+        with interrupted_by_signals() as self.interrupts:
             if wanted == settings.STATE_DIR and settings.REDIS_URL:
                 self._show(options)
             else:
@@ -58,14 +58,17 @@ class Command(PlainCommand):
             done = set_up_site()
             passwords = set_up_people(new_passwords=options["new_passwords"])
             queues = set_up_queues([flow for flow, _ in samples()])
+        self.interrupts.check()
         done["queues"] = ", ".join(f"{queue} ({queue.owner.get_full_name()})" for queue in queues)
         worker = Worker(settings.STATE_DIR / "worker.log")
         self._facts(done | {"worker log": str(worker.log)})
         for flow, _ in samples():
             self._drill(flow)
+            self.interrupts.check()
         with worker.running():
             rested = self._work_off_samples(worker)
             self._people(logins(passwords, queues))
+            self.interrupts.check()
             if not options["once"]:
                 self._serve(options["port"], worker)
         if not rested:
