@@ -27,7 +27,7 @@ def sentence(event: str, facts: Facts, count: int = 1, queue: str = "") -> str:
 
 
 def _opened(words: Facts, count: int) -> str:
-    one = _("%(queue)s: a record stopped at %(step)s of %(flow)s.")
+    one = _("%(queue)s: record %(record)s stopped at %(step)s of %(flow)s.")
     many = ngettext(
         "%(queue)s: %(count)d record stopped at %(step)s of %(flow)s.",
         "%(queue)s: %(count)d records stopped at %(step)s of %(flow)s.",

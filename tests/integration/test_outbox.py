@@ -295,7 +295,9 @@ def test_the_owner_is_told_in_the_site_and_by_mail(cast, addresses):
     sender.tell_all()
     [notice] = Notice.objects.all()
     assert (notice.user, notice.escalation_id, notice.mail) == (cast.alice, escalation.pk, "sent")
-    assert outbox_of(cast.alice) == ["[Handoffs] Order exceptions: a record stopped at check of orders."]
+    assert outbox_of(cast.alice) == [
+        f"[Handoffs] Order exceptions: record {escalation.record_id} stopped at check of orders."
+    ]
     assert f"/escalations/{escalation.pk}/" in mail.outbox[0].body
 
 
@@ -317,10 +319,10 @@ def test_a_flood_of_one_fault_is_one_mail_and_another_fault_is_not_held_up(cast,
     sender.tell_all()
     assert outbox_of(cast.alice) == ["[Handoffs] Order exceptions: 30 records stopped at check of orders."]
     refused("A-31")
-    opened({"text": 5})
+    other = opened({"text": 5})
     sender.tell_all()
     assert len(outbox_of(cast.alice)) == 2
-    assert mail.outbox[1].subject == "[Handoffs] Order exceptions: a record stopped at intake of orders."
+    assert mail.outbox[1].subject == f"[Handoffs] Order exceptions: record {other.pk} stopped at intake of orders."
     notice = Notice.objects.get(count=31)
     assert notice.mail_at - notice.mailed_at >= timedelta(seconds=899)
     again(cast.alice)
