@@ -44,29 +44,18 @@ def shut_out(*, person: Person, by: Person, to: Person | None = None) -> HandedO
     """
     at = sql.now()
     _lock(person)
-    owned = Queue.objects.filter(owner=person).select_related("backup").select_for_update(of=("self",)).order_by("pk")
-    found = {queue: _successor(queue, person, to) for queue in owned}
-    given = {queue: successor for queue, successor in found.items() if successor is not None}
-    if left := [str(queue) for queue in found if queue not in given]:
-        raise NoSuccessor(_("First give these queues another owner: %(names)s.") % {"names": ", ".join(left)})
+    given = _successors(person, to)
     items = _note_items(given, person, by, at)
-    for queue, successor in given.items():
-        alone = {"backup": None} if queue.backup_id == successor.pk else {}
-        queues.change_queue(queue=queue, by=by, is_told=False, owner=successor, **alone)
-    for queue in Queue.objects.filter(backup=person).order_by("pk"):
-        queues.change_queue(queue=queue, by=by, backup=None)
+    _give(given, person, by)
     released = _release(person, by, at)
     person.is_active = False
     person.save(update_fields=["is_active"])
     handed = HandedOver(len(given), sum(items.values()), released)
-    facts = {"is_active": False, "queues": handed.queues, "items": handed.items, "released": handed.released}
+    after = {"is_active": False, "queues": handed.queues, "items": handed.items, "released": handed.released}
     audit.note(
-        actor=actor_of(by),
-        action="person.shut_out",
-        subject=person.get_username(),
-        before={"is_active": True},
-        after=facts,
-    )
+        actor=actor_of(by), action="person.shut_out", subject=person.get_username(),
+        before={"is_active": True}, after=after,
+    )  # fmt: skip
     _tell(given, items, person, at)
     return handed
 
@@ -78,10 +67,23 @@ def _lock(person: Person) -> None:
     type(person).objects.select_for_update().get(pk=person.pk)
 
 
-def _successor(queue: Queue, person: Person, to: Person | None) -> Person | None:
-    """Who takes over a queue, or None."""
-    chosen = to or queue.backup
-    return chosen if chosen is not None and chosen.is_active and chosen.pk != person.pk else None
+def _successors(person: Person, to: Person | None) -> dict[Queue, Person]:
+    """Who takes over each of a person's queues. Raises `NoSuccessor`."""
+    owned = Queue.objects.filter(owner=person).select_related("backup").select_for_update(of=("self",)).order_by("pk")
+    found = {queue: to or queue.backup for queue in owned}
+    given = {q: heir for q, heir in found.items() if heir is not None and heir.is_active and heir.pk != person.pk}
+    if left := [str(queue) for queue in found if queue not in given]:
+        raise NoSuccessor(_("First give these queues another owner: %(names)s.") % {"names": ", ".join(left)})
+    return given
+
+
+def _give(given: dict[Queue, Person], person: Person, by: Person) -> None:
+    """Each queue to its successor; where somebody was the backup there is none."""
+    for queue, successor in given.items():
+        alone = {"backup": None} if queue.backup_id == successor.pk else {}
+        queues.change_queue(queue=queue, by=by, is_told=False, owner=successor, **alone)
+    for queue in Queue.objects.filter(backup=person).order_by("pk"):
+        queues.change_queue(queue=queue, by=by, backup=None)
 
 
 def _note_items(given: dict[Queue, Person], person: Person, by: Person, at: datetime) -> dict[int, int]:
