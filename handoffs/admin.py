@@ -92,7 +92,7 @@ class QueueAdmin(QueueBase):
     search_fields = ("title", "slug")
     ordering = ("title", "pk")
     autocomplete_fields = ("owner", "backup")
-    fields = ("title", "slug", "owner", "backup", *queues.TIMES, "instructions", "close_reasons")
+    fields = ("title", "slug", "owner", "backup", *queues.TIMES, "two_people", "instructions", "close_reasons")
     inlines = (MemberInline,)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Queue | None = None) -> tuple[str, ...]:

@@ -13,12 +13,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from handoffs.actions import judging
+from handoffs.actions.escalations import actor_of
 from handoffs.bodies import body_digest
 from handoffs.contracts import Violation
 from handoffs.flows import Flow
 from handoffs.models import Escalation
 from handoffs.reasons import fields
-from handoffs.states import INTAKE, Kind, Resolution, Side
+from handoffs.states import INTAKE, Kind, Outcome, Resolution, Side
 from reviewqueue.actors import name_of
 from reviewqueue.case import Case
 
@@ -200,9 +201,17 @@ class Decisions:
             return "" if self.first_start else _("Retry waits: the stored input of no step holds its contract now.")
         if resolution is Resolution.RETRY and self.retry_breaks:
             return _("Retry waits: %(breaks)s") % {"breaks": still_broken(self.retry_breaks)}
+        if self._needs_another(resolution):
+            return _("You fixed this record: here somebody else has to approve it.")
         if resolution is Resolution.APPROVE and self.approve_breaks:
             return _("Approve waits: %(breaks)s") % {"breaks": still_broken(self.approve_breaks)}
         return ""
+
+    def _needs_another(self, resolution: Resolution) -> bool:
+        if not (self._escalation.queue.two_people and judging.approves(self._escalation, resolution)):
+            return False
+        mine = [r for r in self.case.results if r.actor == actor_of(self.case.user) and not r.superseded]
+        return any(result.outcome == Outcome.FIXED for result in mine)
 
     def _effect(self, resolution: Resolution) -> str:
         """What happens next."""

@@ -6,14 +6,14 @@ The verdict judges again when its turn comes; what is said here is how things st
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
 from handoffs.actions.escalations import Person, actor_of, is_held_by_another, who_was_first
-from handoffs.actions.judging import body_of, judge_body, open_for, violations_now
+from handoffs.actions.judging import body_of, fixed_by, judge_body, open_for, violations_now
 from handoffs.actions.plans import Plan, seam_name
 from handoffs.bodies import same
 from handoffs.contracts import Violation
@@ -53,14 +53,14 @@ def foresee(
     ids: list[int], *, verb: BatchVerb, by: Person, now: datetime, choice: Mapping[str, Any]
 ) -> Iterator[Finding]:
     """A finding for each escalation that the person may see, in the order of the ids."""
-    queues = Queue.objects.decidable_by(by)
-    decidable = set(queues.values_list("pk", flat=True))
+    decidable = dict(Queue.objects.decidable_by(by).values_list("pk", "two_people"))
     for first in range(0, len(ids), CHUNK):
         wanted = ids[first : first + CHUNK]
         gate = _Gate(verb, by, now, decidable, first < JUDGED, choice)
         found = Escalation.objects.visible_to(by).filter(pk__in=wanted)
         related = ["record", "assignee", *(["result"] if gate.judges_bodies else [])]
         rows = {e.pk: e for e in found.select_related(*related).defer(*gate.not_read)}
+        gate.note_fixes(rows.values())
         yield from (gate.finding(rows[pk]) for pk in wanted if pk in rows)
 
 
@@ -69,9 +69,17 @@ class _Gate:
     verb: BatchVerb
     by: Person
     now: datetime
-    decidable: set[int]
+    decidable: Mapping[int, bool]  # a queue's id: whether approving takes two people there
     judges: bool
     choice: Mapping[str, Any]
+
+    fixed: set[int] = field(default_factory=set)  # records of which the person fixed a body
+
+    def note_fixes(self, escalations: Iterable[Escalation]) -> None:
+        """Read what the person fixed, where it matters."""
+        if self.verb is BatchVerb.APPROVE:
+            records = [e.record_id for e in escalations if self.decidable.get(e.queue_id)]
+            self.fixed.update(fixed_by(actor_of(self.by), records) if records else ())
 
     @property
     def judges_bodies(self) -> bool:
@@ -101,6 +109,8 @@ class _Gate:
         verdict = VERDICTS.get(self.verb)
         if verdict is not None and verdict not in open_for(escalation):
             return "not_offered", _("It stopped in a way that this does not decide.")
+        if escalation.record_id in self.fixed:
+            return "not_allowed", _("You fixed this record: here somebody else has to approve it.")
         if self.verb is BatchVerb.FIX and self.choice.get("side") != escalation.side:
             return "other_side", _("It is another of its bodies that a fix edits.")
         if self.verb is BatchVerb.RETRY and Kind(escalation.kind) in ONE_BY_ONE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from handoffs import conf, engine, strict_json
@@ -12,7 +13,7 @@ from handoffs.contracts import Checked, Violation, check, from_flaws
 from handoffs.flows import Step
 from handoffs.models import Escalation, StepResult
 from handoffs.models.moves import RecordRow
-from handoffs.states import ALLOWED, INTAKE, Kind, Resolution, Side, Status
+from handoffs.states import ALLOWED, INTAKE, Kind, Outcome, Resolution, Side, Status
 
 
 def open_for(escalation: Escalation) -> frozenset[Resolution]:
@@ -21,6 +22,18 @@ def open_for(escalation: Escalation) -> frozenset[Resolution]:
     if escalation.kind == Kind.REOPENED and escalation.came_from == Status.CLOSED:
         return allowed - {Resolution.APPROVE}
     return allowed
+
+
+def approves(escalation: Escalation, resolution: Resolution) -> bool:
+    """Whether a verdict takes what others made: an approval, or a step done by a person on what came before."""
+    answers = resolution is Resolution.ANSWER and escalation.kind == Kind.REVIEW
+    return resolution is Resolution.APPROVE or answers
+
+
+def fixed_by(actor: str, records: Iterable[int]) -> set[int]:
+    """The records, of these, of which the actor fixed a body that still counts."""
+    fixes = StepResult.objects.filter(record__in=list(records), outcome=Outcome.FIXED, actor=actor, superseded=False)
+    return set(fixes.values_list("record", flat=True))
 
 
 def body_of(escalation: Escalation, row: Any, side: Side) -> str:

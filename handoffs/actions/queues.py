@@ -18,7 +18,7 @@ from handoffs.models.queues import DEFAULT_CLOSE_REASONS, forget_queues
 from handoffs.states import Role, Told
 
 TIMES = ("due_within", "unread_within", "watched_within")
-SETTINGS = ("title", "owner", "backup", *TIMES, "instructions", "close_reasons")
+SETTINGS = ("title", "owner", "backup", *TIMES, "two_people", "instructions", "close_reasons")
 SYSTEM = "system:setup"
 
 
@@ -33,6 +33,7 @@ def create_queue(
     due_within: timedelta = timedelta(days=1),
     unread_within: timedelta = timedelta(hours=1),
     watched_within: timedelta = timedelta(days=1),
+    two_people: bool = False,
     instructions: str = "",
     close_reasons: str = DEFAULT_CLOSE_REASONS,
 ) -> Queue:
@@ -49,6 +50,7 @@ def create_queue(
         due_within=due_within,
         unread_within=unread_within,
         watched_within=watched_within,
+        two_people=two_people,
         instructions=instructions,
         close_reasons=close_reasons,
     )
@@ -145,6 +147,7 @@ def _facts(queue: Queue) -> dict[str, Any]:
         "owner": queue.owner.get_username(),
         "backup": queue.backup.get_username() if queue.backup else None,
         **{name: str(getattr(queue, name)) for name in TIMES},
+        "two_people": queue.two_people,
         "instructions": queue.instructions,
         "close_reasons": queue.reasons,
     }

@@ -17,8 +17,8 @@ from django.utils.translation import gettext as _
 
 from handoffs import conf, dispatch
 from handoffs.actions import outbox
-from handoffs.actions.escalations import Held, Person, change, hold, is_held_by_another
-from handoffs.actions.judging import body_of, judge_body, open_for, stored_input, violations_now
+from handoffs.actions.escalations import Held, Person, actor_of, change, hold, is_held_by_another
+from handoffs.actions.judging import approves, body_of, fixed_by, judge_body, open_for, stored_input, violations_now
 from handoffs.actions.plans import Plan
 from handoffs.actions.writing import carry_out
 from handoffs.bodies import body_digest, same
@@ -29,6 +29,7 @@ from handoffs.errors import (
     BodyChanged,
     ContractBroken,
     LostRace,
+    NotAllowed,
     NothingChanged,
     ReasonRequired,
     TransitionNotAllowed,
@@ -162,7 +163,16 @@ def _begin(escalation_id: int, by: Person, seen: Seen, resolution: Resolution) -
         raise LostRace(_("Somebody else has it. Take it over first."))
     if held.escalation.is_resolved or resolution not in open_for(held.escalation):
         raise TransitionNotAllowed(_("This is not one of the decisions that are open here."))
+    _require_second(held, by, resolution)
     return held
+
+
+def _require_second(held: Held, by: Person, resolution: Resolution) -> None:
+    """In a queue of two people, who fixed the record does not approve it."""
+    escalation = held.escalation
+    takes_two = escalation.queue.two_people and approves(escalation, resolution)
+    if takes_two and fixed_by(actor_of(by), [escalation.record_id]):
+        raise NotAllowed(_("You fixed this record: here somebody else has to approve it."))
 
 
 def _require_same(body: str, seen: Seen) -> None:

@@ -83,6 +83,11 @@ class Queue(models.Model):
         default=timedelta(days=1),
         help_text=_("While something waits and no owner or member looks for longer, an alert rings."),
     )
+    two_people = models.BooleanField(
+        _("two people"),
+        default=False,
+        help_text=_("Who fixed a record may not approve it as well."),
+    )
     last_looked_at = models.DateTimeField(null=True, editable=False, help_text="when an owner or member last looked")
     instructions = models.TextField(
         _("instructions"), blank=True, default="", help_text=_("Shown above every item of the queue.")
