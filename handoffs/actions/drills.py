@@ -78,16 +78,18 @@ def watch_held() -> int:
     held = 0
     for flow in declared().values():
         waits = readiness.is_held(flow) and Record.objects.filter(flow=flow.name, status=Status.READY).exists()
-        if not waits:
+        # That it is held may be believed for a moment longer than it is so.
+        why = readiness.why_not(flow) if waits else ""
+        if not why:
             _close_alert(flow, at)
             continue
         held += 1
-        _open_alert(flow, at)
+        _open_alert(flow, why, at)
     return held
 
 
-def _open_alert(flow: Flow, at: datetime) -> None:
-    sentence = f"Records of {flow.name} wait: {readiness.why_not(flow)}"
+def _open_alert(flow: Flow, why: str, at: datetime) -> None:
+    sentence = f"Records of {flow.name} wait: {why}"
     queue = queue_id(flow.escalate_to, 0)
     if not Alert.objects.standing().filter(kind=AlertKind.HELD, flow=flow.name).exists():
         alerts.raise_alert(AlertKind.HELD, flow=flow.name, queue_id=queue, sentence=sentence, at=at)

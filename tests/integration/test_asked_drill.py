@@ -40,4 +40,4 @@ def test_a_held_record_goes_on_after_the_drill_that_somebody_asked_for(server, c
         run = DrillRun.objects.get(flow="drilled")
         assert (run.verdict, run.actor) == ("ready", "reviewer:bob"), run.report
         wait_for(lambda: Record.objects.get(pk=record).status == "completed")
-    assert not Alert.objects.standing().filter(kind="held", flow="drilled").exists()
+        wait_for(lambda: not Alert.objects.standing().filter(kind="held", flow="drilled").exists())
