@@ -213,7 +213,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--requests", type=int, default=200, help="of each, in each turn")
     parser.add_argument("--turns", type=int, default=12)
-    parser.add_argument("--threads", type=int, default=4)
+    parser.add_argument("--threads", type=int, default=8, help="that post at once; the server has 8")
     given = parser.parse_args()
     command = [sys.executable, __file__, SERVED]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
